@@ -118,10 +118,18 @@ def test_decimal_commas_are_written_as_they_are_read(tmp_path: Path) -> None:
 def test_doubtful_columns_are_said_once_with_the_option() -> None:
     rows = "".join(f"{k},{'xy'[k % 3 == 0]},{'uv'[k % 2]}\n" for k in range(30))
     Path("numbered.csv").write_text(f"id,a,b\n{rows}")
-    for verb in (["search"], ["fit", "--hidden", "h=2"], ["impute", "--out", "full.csv"]):
-        said = Result(verb[0], "numbered.csv", *verb[1:]).err
-        assert said.count("id numbers the rows") == 1
+    verbs = "search; fit --hidden h=2; impute --out full.csv; mixture --components 1; arcs"
+    weighing = (
+        "score a->id; loo a->id --draws 9; compare a->id --methods bic; sensitivity a->id --methods bic"
+    )
+    for verb in [line.split() for line in f"{verbs}; {weighing}".split("; ")]:
+        result = Result(verb[0], "numbered.csv", *verb[1:])
+        assert result.code == 0, result.err
+        said = result.out + result.err
+        assert said.count("id numbers the rows") == 1, verb
         assert "--drop id leaves" in said
+        if "a->id" in verb:
+            continue
         assert "numbers the rows" not in Result(verb[0], "numbered.csv", *verb[1:], "--drop", "id").err
 
 

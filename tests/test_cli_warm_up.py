@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from lacunary.cli import app, show, warm_up
 from lacunary.data.read import read
+from lacunary.kernels import store
 from lacunary.kernels.compiling import listeners
 
 
@@ -23,8 +24,21 @@ def test_commands_run_where_the_code_is_to_go(tmp_path: Path, monkeypatch: pytes
     ran = CliRunner().invoke(app, ["warm-up", "--into", str(tmp_path / "code"), "--json"])
     assert ran.exit_code == 0, ran.output
     assert json.loads(ran.stdout)["commands"] == 3
-    written = {path.name: path.read_text() for path in tmp_path.iterdir()}
+    written = {path.name: path.read_text() for path in tmp_path.glob("*.csv")}
     assert written == {f"code{name}.csv": "describe" for name in ("holes", "mixed", "continuous")}
+
+
+def test_what_is_compiled_elsewhere_is_brought(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine on which all is compiled has nothing left to compile into a folder that is to be shipped."""
+    warm = tmp_path / "warm" / "lacunary-key"
+    warm.mkdir(parents=True)
+    (warm / "sweep-1").write_text("code")
+    (warm / "half.tmp").write_text("co")
+    monkeypatch.setattr(store, "shelves", lambda place=None: [Path(place or warm.parent) / warm.name])
+    monkeypatch.setattr(warm_up, "PROGRAM", "pass")
+    monkeypatch.setattr(warm_up, "COMMANDS", ())
+    told = json.loads(CliRunner().invoke(app, ["warm-up", "--into", str(tmp_path / "code"), "--json"]).stdout)
+    assert (told["files"], told["folder"]) == (1, str(tmp_path / "code" / "lacunary-key"))
 
 
 def test_a_command_that_fails_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

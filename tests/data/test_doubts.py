@@ -90,6 +90,15 @@ def test_every_verb_says_it_and_uses_the_column() -> None:
     assert chances.doubts == expected
     assert f"note: {expected}" in str(chances)
     assert lac.average_graphs(table, draws=1, burn=0).doubts == expected
+    mixture = lac.fit_mixture(table, components=1, structure="empty").mixture
+    for weighed in (
+        lac.score(found.dag, table),
+        lac.score(mixture, table),
+        lac.loo(found.dag, table, draws=9),
+    ):
+        assert weighed.doubts == expected
+        assert str(weighed).count(f"note: {expected}") == 1
+    assert str(lac.sensitivity(found.dag, table, "bic")).count(f"note: {expected}") == 1
 
 
 def test_classes_say_it() -> None:

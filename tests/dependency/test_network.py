@@ -43,6 +43,15 @@ def test_every_hole_is_filled_and_nothing_else_changes() -> None:
     assert any("normal scores" in said and "'skewed'" in said for said in filled.decisions)
 
 
+def test_draws_beyond_what_was_observed_are_said() -> None:
+    """On its own scale a column that spreads by more than its mean is drawn below its least value, zero."""
+    table = lac.read(frame())
+    filled = lac.impute(table, how="draw", copies=5, rng=1)
+    assert filled["skewed"].min() < 0 < np.nanmin(table["skewed"])
+    assert [said for said in filled.decisions if "beyond what was observed" in said and "'skewed'" in said]
+    assert not any("'y'" in said or "normal scores" in said for said in filled.decisions)
+
+
 def test_states_follow_numbers_and_numbers_each_other() -> None:
     """The sign of x is all that the state says, and y is 2x but for noise of 0.2."""
     whole = frame()

@@ -44,6 +44,14 @@ def test_it_holds_what_score_says(found: Comparison, votes: Table) -> None:
             assert found.estimates[name][method].value == pytest.approx(alone.value, abs=1e-9)
 
 
+def test_points_of_an_estimate_are_said_of_models(votes: Table) -> None:
+    two = fit(naive_bayes(votes.schema, hidden="bloc", states=2), votes, method="ml", starts=2)
+    one = naive_bayes(votes.schema, hidden="bloc", states=1)
+    title = str(compare({"two": two, "one": one}, votes, ["bic", "cheeseman-stutz"])).split("\n")[0]
+    assert "; bic of two, cheeseman-stutz of two at the given fit by ml; bic of one at ml; " in title
+    assert title.endswith("; cheeseman-stutz of one at map (softmax basis)")
+
+
 def test_probabilities_follow_bayes_rule(found: Comparison, votes: Table) -> None:
     values = found.values("bic")
     odds = np.exp(values - values.max())

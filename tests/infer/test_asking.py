@@ -257,6 +257,16 @@ def test_findings_that_make_no_sense_are_refused_by_name() -> None:
     assert engine.given == {}
 
 
+def test_states_may_be_given_as_arrays_hand_them_out() -> None:
+    network = lac.random_network(lac.dag("A -> B", states=2), rng=1)
+    plain = network.query("B", given={"A": 1}).probabilities
+    given: list[Any] = [np.int64(1), np.int8(1), {np.int64(1)}, {np.int64(1): 0.5}]
+    for known in given:
+        assert network.query("B", given={"A": known}).probabilities == pytest.approx(plain, abs=TOLERANCE)
+    with pytest.raises(lac.StateError, match=r"A has no state np\.True_"):
+        lac.Variable("A", ("x", "y")).encode(np.True_)
+
+
 def test_an_engine_is_pickled_with_what_is_given_and_no_tables() -> None:
     engine = lac.alarm().engine({"BP": "LOW"})
     wanted = engine.marginals()["HR"].probabilities

@@ -166,6 +166,7 @@ def test_empty_components_are_taken_out_and_said() -> None:
     trial = found.path[0]
     removed = any(tick.phase == "remove" for tick in trial.ticks)
     assert removed == (trial.components < trial.asked)
+    assert "of the 10 asked for lost all rows" in str(found)
     assert found.mixture.weights.sum() == pytest.approx(1.0)
 
 

@@ -81,6 +81,12 @@ def test_the_effective_dimension_can_be_charged_for() -> None:
     assert less.value > full.value
 
 
+def test_where_nothing_is_left_out_no_gap_is_printed() -> None:
+    found = dimension(graph("A -> X; A X -> Y", ""))
+    assert found.gap == float("inf")
+    assert str(found) == "rank 11, parameters 11"
+
+
 def test_what_does_not_fit_is_refused() -> None:
     model = graph("A -> X", "")
     with pytest.raises(ParameterError, match="X is continuous"):

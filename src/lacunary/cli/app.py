@@ -13,6 +13,7 @@ import traceback
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
+from contextvars import ContextVar
 from dataclasses import fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
@@ -29,9 +30,21 @@ from lacunary.data.wording import harmless
 from lacunary.errors import LacunaryError
 from lacunary.exactness import exactly
 
-__all__ = ["INTERRUPTED", "UNHEARD", "WRONG", "app", "command", "complain", "prompted"]
+__all__ = [
+    "INTERRUPTED",
+    "UNHEARD",
+    "WRONG",
+    "app",
+    "command",
+    "complain",
+    "note",
+    "prompted",
+    "without_note",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+_noted = ContextVar("whether a command has said what is doubtful about the columns", default=False)
 
 WRONG = 1
 INTERRUPTED = 130
@@ -217,6 +230,19 @@ def complain(message: str) -> None:
     typer.echo(f"lacunary: {harmless(message)}", err=True)
 
 
+def note(doubts: str) -> None:
+    """Say on the error stream what is doubtful about the columns, once in a command."""
+    if doubts and not _noted.get():
+        _noted.set(True)
+        complain(f"note: {prompted(doubts)}")
+
+
+def without_note(found: Any) -> str:
+    """Return a result as text; what it says of doubtful columns is said by `note`."""
+    note(found.doubts)
+    return str(found).removesuffix(f"\nnote: {found.doubts}")
+
+
 def prompted(message: str) -> str:
     """Return a message of the library as at the prompt, where drop=['id'] is --drop id."""
     message = LISTED.sub(_options, message)
@@ -272,6 +298,7 @@ def _spread(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def spread(**given: Any) -> Any:
+        _noted.set(False)
         limit = given.pop("memory")
         if limit is not None:
             memory(limit)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import lacunary as lac
-from lacunary.cli.app import command
+from lacunary.cli.app import command, without_note
 from lacunary.cli.arguments import (
     STRUCTURE_PRIOR,
     TIER,
@@ -85,5 +85,5 @@ def arcs(
         emit({**found.to_dict(), "out": out, "report": report})
         return
     show(f"{len(table)} rows, {int(open_cells(table).sum())} holes, none dropped")
-    show(str(found))
+    show(without_note(found))
     say_written((out, report), "--report FILE.html shows this with a figure, --out FILE keeps it")

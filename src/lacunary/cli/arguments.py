@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 import lacunary as lac
-from lacunary.cli.app import complain, prompted
+from lacunary.cli.app import complain, note
 from lacunary.cli.standard import is_standard, standard
 from lacunary.data.wording import counted
 from lacunary.files.whole import check_new_folder
@@ -262,8 +262,8 @@ class Reading(Cells, Declared):
             rows: lac.Table = self._scanned(data, schema, declared)
             return rows
         table = lac.read(data_path(data), schema=schema, **self.settings, **declared)
-        if schema is None and table.doubts:
-            complain(f"note: {prompted(table.doubts)}")
+        if schema is None:
+            note(table.doubts)
         return table
 
     def _scanned(self, data: str, schema: lac.Schema | None, declared: dict[str, Any]) -> Any:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import lacunary as lac
-from lacunary.cli.app import command
+from lacunary.cli.app import command, without_note
 from lacunary.cli.arguments import Data, Hidden, Json, Reading, pairs_of_states
 from lacunary.cli.problem import ModelOrClasses, Prior, Seed, prior_of, problem_of
 from lacunary.cli.show import Waiting, emit, show
@@ -43,4 +43,4 @@ def loo(
         shapes = [k if abs(k) < float("inf") else None for k in found.pareto_k.tolist()]
         emit({**{name: getattr(found, name) for name in told}, "rows": len(shapes), "pareto_k": shapes})
         return
-    show(str(found))
+    show(without_note(found))

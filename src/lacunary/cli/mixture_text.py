@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import lacunary as lac
+from lacunary.cli.app import without_note
 from lacunary.cli.show import say_written, show
 from lacunary.data.facts import open_cells
 from lacunary.data.wording import MISSING_AT_RANDOM, counted
@@ -67,7 +68,7 @@ def tell(found: lac.MixtureFit, table: lac.Table, written: Sequence[str | None])
     show(f"{len(table)} rows, {holes} holes, none dropped; {len(table.schema)} variables")
     show(f"{MISSING_AT_RANDOM}\n" if holes else "")
     _numbers(found)
-    show(str(found))
+    show(without_note(found))
     lost = strengths(found)
     for c, component in enumerate(found.mixture.components):
         _component(c, float(found.mixture.weights[c]), component, lost[c])

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 import lacunary as lac
-from lacunary.cli.app import command
+from lacunary.cli.app import command, note, without_note
 from lacunary.cli.arguments import (
     NUMBERS,
     Data,
@@ -115,16 +115,16 @@ def score(
     if found.kind == "no estimate":
         show(f"{found.method}  {found.value:.4f} nats")
     else:
-        error = "" if found.stderr is None else f" ± {found.stderr:.2g}"
-        show(f"log evidence  {found.value:.4f} nats{error}, {found.kind}; higher is better")
+        show(f"log evidence  {found.value:.4f} nats{found.error}, {found.kind}; higher is better")
     for name, value in found.terms.items():
         show(f"  {value:>14.4f}  {name}")
     if found.dimension is not None:
         show(f"dimensions charged for: {found.dimension}")
     if found.where:
         show(f"worked out at: {found.where}")
-    if note := found.details.get("note"):
-        show(str(note))
+    if doubt := found.details.get("note"):
+        show(str(doubt))
+    note(found.doubts)
 
 
 @command(
@@ -171,7 +171,7 @@ def compare(
     if json:
         emit(found.rows())
         return
-    show(str(found))
+    show(without_note(found))
     if len(found.models) > 1:
         _tell(found)
     say_written((figure,))

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 import lacunary as lac
-from lacunary.cli.app import command
+from lacunary.cli.app import command, without_note
 from lacunary.cli.arguments import (
     MODELS,
     STRUCTURE_PRIOR,
@@ -125,7 +125,7 @@ def search(
         show(f"{len(found.table)} rows, {holes} holes, none dropped")
         if holes:
             show(MISSING_AT_RANDOM)
-        show(str(found))
+        show(without_note(found))
         hint = "" if found.interrupted else "--out FILE keeps the network, --report FILE.html shows it"
         say_written((out, drawing, report), hint)
     if found.interrupted:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 import lacunary as lac
-from lacunary.cli.app import command
+from lacunary.cli.app import command, without_note
 from lacunary.cli.arguments import Data, Figure, Json, OldFigure, Reading, figure_of, option
 from lacunary.cli.problem import Seed, Starts, starts_of
 from lacunary.cli.score import METHODS, Candidates
@@ -58,7 +58,7 @@ def sensitivity(
     if json:
         emit(found.rows())
         return
-    show(str(found))
+    show(without_note(found))
     say_written((figure,))
 
 

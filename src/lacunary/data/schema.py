@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
+import numpy as np
+
 from lacunary.data.wording import listed, meant
 from lacunary.errors import SchemaError, StateError
 
@@ -73,7 +75,8 @@ class Variable:
 
     def encode(self, state: object) -> int:
         """Position of a state; an unknown one is refused with the known ones listed."""
-        found = self.code.get(state) if isinstance(state, Label) else None
+        plain = state.item() if isinstance(state, np.generic) else state  # as arrays and frames hand them out
+        found = self.code.get(plain) if isinstance(plain, Label) else None
         if found is None:
             raise StateError(
                 f"{self.name} has no state {state!r}{meant(state, self.states)}; "

@@ -72,6 +72,11 @@ class DependencyNetwork:
         """The names of the continuous columns that go through normal scores, and back."""
         return tuple(c.variable.name for c in self.columns if c.shape is not None and c.shape.curved)
 
+    @property
+    def skewed(self) -> tuple[str, ...]:
+        """The names of skewed columns that are predicted on their own scale all the same."""
+        return tuple(c.variable.name for c in self.columns if c.other is not None and c.other.curved)
+
     def posterior(self, table: Any, targets: Sequence[str] | None = None) -> dict[str, Any]:
         """Return the posterior of variables in every row, given the row's observed cells.
 

@@ -270,9 +270,14 @@ class Comparison:
         """Return what the numbers are, and at which points they were worked out."""
         places: dict[str, list[str]] = {}
         for method in self.methods:
-            where = dict.fromkeys(e.where for e in self._by(method) if e.where and method != "variational")
-            for place in where:
-                places.setdefault(place, []).append(method)
+            met: dict[str, list[str]] = {}
+            for name in self.estimated(method) if method != "variational" else ():
+                if where := self.estimates[name][method].where:
+                    met.setdefault(where, []).append(name)
+            for place, names in met.items():
+                some = [*names[:3], *(["…"] if len(names) > 3 else [])]
+                which = f"{method} of {', '.join(some)}" if len(met) > 1 else method
+                places.setdefault(place, []).append(which)
         points = "".join(f"; {', '.join(methods)} at {place}" for place, methods in places.items())
         return f"log evidence in nats, higher is better; * the most probable model{points}"
 
@@ -281,9 +286,8 @@ class Comparison:
         found = self.estimates[name].get(method)
         if found is None:
             return "refused "
-        error = "" if found.stderr is None else f" ± {found.stderr:.2g}"
         marks = "↓" * self.too_low(name, method) + "?" * (not found.trustworthy)
-        return f"{found.value:.2f}{error}{marks}{'*' if name in self.first(method) else ' '}"
+        return f"{found.value:.2f}{found.error}{marks}{'*' if name in self.first(method) else ' '}"
 
     def warnings(self) -> list[str]:
         """Return what is wrong with some of the estimates, in words, a line each."""

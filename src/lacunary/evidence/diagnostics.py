@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from lacunary.evidence.estimate import CERTAIN
 from lacunary.evidence.problem import Problem
 from lacunary.maths.arrays import Array, Integers
 from lacunary.maths.mixing import LEAST, split_rhat
@@ -20,9 +21,6 @@ ENOUGH = 8
 
 SMALL = 0.01
 """Pseudo-counts below which a state that no row is in is hardly ever drawn again."""
-
-CERTAIN = 1e-9
-"""Standard errors below this are of estimates that do not vary at all: rounding is all there is."""
 
 APART = 2.0
 """R̂ beyond which chains were apart: they vary three times as much between them as within."""

@@ -8,7 +8,10 @@ from typing import Any, Literal
 
 from lacunary.registry import borrow
 
-__all__ = ["Estimate", "Kind"]
+__all__ = ["CERTAIN", "Estimate", "Kind"]
+
+CERTAIN = 1e-9
+"""Standard errors below this are of estimates that do not vary at all: rounding is all there is."""
 
 Kind = Literal["exact", "lower bound", "approximation", "Monte Carlo", "no estimate"]
 
@@ -38,6 +41,8 @@ class Estimate:
         How long it took, without the fit it stands on.
     details
         What else is worth knowing, by name: the trace of a sampler, an effective sample size, ….
+    doubts
+        What is doubtful about the columns, in a line; see `Table.doubts`.
     """
 
     method: str
@@ -49,6 +54,7 @@ class Estimate:
     where: str | None = None
     seconds: float = 0.0
     details: Mapping[str, Any] = field(default_factory=dict)
+    doubts: str = ""
 
     @property
     def trustworthy(self) -> bool:
@@ -61,9 +67,14 @@ class Estimate:
     def __float__(self) -> float:
         return self.value
 
+    @property
+    def error(self) -> str:
+        """The standard error as it is printed, where there is one; what is rounding alone is none."""
+        return "" if self.stderr is None else f" ± {self.stderr if self.stderr > CERTAIN else 0:.2g}"
+
     def __str__(self) -> str:
-        error = "" if self.stderr is None else f" ± {self.stderr:.2g}"
         note = f"; {self.details['note']}" if self.details.get("note") else ""
-        return f"{self.method}: {self.value:.4f}{error} nats ({self.kind}){note}"
+        doubts = f"\nnote: {self.doubts}" if self.doubts else ""
+        return f"{self.method}: {self.value:.4f}{self.error} nats ({self.kind}){note}{doubts}"
 
     __repr__ = __str__

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -54,6 +54,8 @@ class Loo:
         How often each row counts; (rows,).
     log_density
         log p(row | θ) at each draw of θ; (chains, draws, rows).
+    doubts
+        What is doubtful about the columns, in a line; see `Table.doubts`.
     """
 
     by_row: Array
@@ -62,6 +64,7 @@ class Loo:
     lppd: Array
     weights: Array
     log_density: Array
+    doubts: str = ""
 
     @property
     def elpd(self) -> float:
@@ -106,7 +109,7 @@ class Loo:
         """Whether chains agree and all rows' weights have a shape that can be trusted."""
         return not (self.pareto_k > self.good).any() and self.rhat <= AGREE
 
-    def _doubts(self) -> str:
+    def _warnings(self) -> str:
         """Say what is not to be trusted, a line for each; nothing if all is."""
         bad, out = int((self.pareto_k > self.good).sum()), ""
         if bad:
@@ -144,7 +147,8 @@ class Loo:
             f"expected log-density of new rows, in nats, higher is better (no estimate of the evidence)\n"
             f"PSIS-LOO  {self.elpd:.2f} ± {self.stderr:.2g}, effective parameters {self.parameters:.1f}\n"
             f"WAIC      {self.waic:.2f} ± {self.waic_stderr:.2g}, effective parameters "
-            f"{float(self.weights @ (self.lppd - self.waic_by_row)):.1f}{self._doubts()}"
+            f"{float(self.weights @ (self.lppd - self.waic_by_row)):.1f}{self._warnings()}"
+            + (f"\nnote: {self.doubts}" if self.doubts else "")
         )
 
     __repr__ = __str__
@@ -192,7 +196,8 @@ def loo(
         problem.say("log-densities by row and draw", k / len(flat))
         parts.append(problem.prepared.log_evidence(flat[k : k + AT_ONCE]))
     logs = np.concatenate(parts).reshape(*theta.shape[:2], -1)  # an interrupted walk has fewer draws
-    return loo_of(logs, row_weights(problem.table))
+    doubts = str(getattr(problem.table, "doubts", ""))
+    return replace(loo_of(logs, row_weights(problem.table)), doubts=doubts)
 
 
 def loo_of(log_density: Array, weights: Array) -> Loo:

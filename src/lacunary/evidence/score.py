@@ -141,7 +141,8 @@ def score(
         return found
     problem = pose(model, table, prior=prior, basis=basis, starts=starts, stop=stop, watch=watch, rng=rng)
     shared = {"at": at, "dimension": dimension}
-    return estimate(problem, method, shared, options)
+    found = estimate(problem, method, shared, options)
+    return replace(found, doubts=str(getattr(problem.table, "doubts", "")))
 
 
 def pose(

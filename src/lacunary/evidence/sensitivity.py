@@ -54,6 +54,11 @@ class Sensitivity:
         """The estimates."""
         return self.comparisons[0].methods
 
+    @property
+    def doubts(self) -> str:
+        """What is doubtful about the columns, in a line; see `Table.doubts`."""
+        return self.comparisons[0].doubts
+
     def values(self, method: str | None = None) -> Array:
         """Return the log evidence of every model under every prior, in nats; (priors, models)."""
         return np.array([found.values(method or self.methods[0]) for found in self.comparisons])
@@ -91,6 +96,7 @@ class Sensitivity:
                 lines.append(f"{alpha:<10g}" + "".join(f"{cell:>{width + 1}}" for cell in row))
         for alpha, found in zip(self.alphas, self.comparisons, strict=True):
             lines += [f"at {alpha:g}, {warning}" for warning in found.warnings()]
+        lines += [f"note: {self.doubts}"] if self.doubts else []
         return "\n".join(line.rstrip() for line in lines)
 
     __repr__ = __str__

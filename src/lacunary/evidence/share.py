@@ -11,7 +11,7 @@ from scipy.special import logsumexp
 from lacunary.evidence.estimate import Estimate
 from lacunary.maths.arrays import Array, Booleans
 
-__all__ = ["Share", "expected_shares", "proven_too_low", "shares", "tied", "why_unsure"]
+__all__ = ["Share", "expected_shares", "proven_too_low", "rounding", "shares", "tied", "why_unsure"]
 
 TIE = 1e-9
 """Relative difference of log evidences that may be rounding."""
@@ -77,6 +77,11 @@ def shares(found: Sequence[Estimate], log_prior: Array, floors: Sequence[float])
     )
 
 
+def rounding(value: float) -> float:
+    """Return the nats by which a log evidence may be off by rounding alone."""
+    return TIE * max(1.0, abs(value))
+
+
 def expected_shares(found: Sequence[Estimate], log_prior: Array) -> Array:
     """Return the posterior probability of each model, averaged over the errors of the estimates."""
     logs = _logs(found, log_prior)
@@ -89,8 +94,8 @@ def tied(found: Sequence[Estimate], log_prior: Array) -> Booleans:
     """Tell which models may have the highest posterior probability: by rounding, or by the errors."""
     logs, errors = _logs(found, log_prior), _errors(found)
     top = int(np.argmax(logs))
-    rounding = TIE * max(1.0, abs(float(logs[top])))
-    return np.asarray(logs >= logs[top] - np.maximum(rounding, np.hypot(errors, errors[top])))
+    slack = np.maximum(rounding(float(logs[top])), np.hypot(errors, errors[top]))
+    return np.asarray(logs >= logs[top] - slack)
 
 
 def why_unsure(found: Sequence[Estimate], floors: Sequence[float]) -> str:
@@ -111,7 +116,7 @@ def proven_too_low(estimate: Estimate, floor: float) -> bool:
     That of Monte Carlo estimates is two standard errors; formulas are given half a nat.
     """
     slack = ROUGH if estimate.stderr is None else 2 * estimate.stderr
-    slack += TIE * max(1.0, abs(floor))
+    slack += rounding(floor)
     return estimate.kind in ("Monte Carlo", "approximation") and bool(estimate.value < floor - slack)
 
 

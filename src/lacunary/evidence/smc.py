@@ -32,6 +32,7 @@ from lacunary.evidence.population import Annealed, Mover, Weights, anneal, finer
 from lacunary.evidence.problem import Problem
 from lacunary.evidence.random_walk import Walk
 from lacunary.evidence.sampler import BUDGET, ISLANDS, ROUGH, SPREAD, Sampler, apart, double, until
+from lacunary.evidence.share import rounding
 from lacunary.infer.walker import Walker
 from lacunary.maths.arrays import Array
 from lacunary.maths.mixing import split_rhat
@@ -390,9 +391,15 @@ def _agreed(
     return None
 
 
+def _says_more(second: Sampler, main: Sampler) -> bool:
+    """Tell whether another sampler says more, by more than both errors and rounding."""
+    slack = APART * np.hypot(main.stderr, second.stderr) + rounding(main.value)
+    return bool(second.value - main.value > slack)
+
+
 def _fuller(main: Sampler, second: Sampler) -> list[Sampler]:
     """Return two samplers, the second first if it says more: what misses some of the posterior is too low."""
-    more = second.value - main.value > APART * np.hypot(main.stderr, second.stderr)
+    more = _says_more(second, main)
     sure = second.stderr < 1.0 or _misses(main, [second])
     return [second, main] if more and not second.conditional and sure else [main, second]
 
@@ -501,11 +508,11 @@ def _note(ways: list[Sampler], details: dict[str, Any], bound: float, asked: flo
         )
     if details["pareto_k"] > HEAVY and details["effective"] < FEW:
         notes.append(f"few particles carry the mean (Pareto k̂ {details['pareto_k']:.2f})")
-    if main.value < bound - 2 * main.stderr:
+    if main.value < bound - 2 * main.stderr - rounding(bound):
         notes.append(f"it lies below the variational bound, {bound:.2f}, and is too low")
     for way in ways[1:]:
         # What misses some of the posterior is too low: another sampler that is lower tells nothing.
-        more = way.value - main.value > APART * np.hypot(way.stderr, main.stderr) and way.stderr < 1.0
+        more = _says_more(way, main) and way.stderr < 1.0
         if more or _misses(main, [way]):
             notes.append(f"{way.name} says {way.value:.2f} ± {way.stderr:.2g}, which is more")
     asked_there = any(way.conditional for way in ways[1:])  # a run from the optima has been there

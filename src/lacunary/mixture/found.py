@@ -284,7 +284,9 @@ class MixtureFit(Lean):
     def _remark(self) -> str:
         degenerate = "; degenerate: a variance is all but none, and the likelihood has no maximum"
         joint = f"; {self.approximation}" if self.approximation else ""
-        return joint + (degenerate if self.degenerate else "")
+        lost = self.chosen.asked - self.chosen.components
+        died = f"; {lost} of the {self.chosen.asked} asked for lost all rows" if lost else ""
+        return died + joint + (degenerate if self.degenerate else "")
 
     __repr__ = __str__
 

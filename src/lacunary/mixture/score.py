@@ -72,7 +72,7 @@ def score_mixture(
         choose=method,  # type: ignore[arg-type]
         **how,
     )
-    return found.estimate
+    return replace(found.estimate, doubts=found.doubts)
 
 
 def _as_network(mixture: Mixture, table: Any, method: str, weights: float, **how: Any) -> Estimate:

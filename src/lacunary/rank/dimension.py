@@ -68,7 +68,8 @@ class Dimension:
     gap: float | None = None
 
     def __str__(self) -> str:
-        gap = "" if self.gap is None else f", gap {self.gap:.3g}"
+        known = self.gap is not None and np.isfinite(self.gap)  # where none is left out there is no gap
+        gap = f", gap {self.gap:.3g}" if known else ""
         return f"rank {self.rank}, parameters {self.parameters}{gap}"
 
 

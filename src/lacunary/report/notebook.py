@@ -85,11 +85,12 @@ def _(found: Fit) -> str:
 
 @_shown.register
 def _(estimate: Estimate) -> str:
-    error = "" if estimate.stderr is None else f" ± {estimate.stderr:.2g}"
-    facts = {estimate.method: f"{minus(estimate.value, 4)}{error} nats ({estimate.kind})"}
+    facts = {estimate.method: f"{minus(estimate.value, 4)}{estimate.error} nats ({estimate.kind})"}
     facts |= {f"· {name}": f"{minus(value, 4)}" for name, value in estimate.terms.items()}
     if estimate.details.get("note"):
         facts["note"] = str(estimate.details["note"])
+    if estimate.doubts:
+        facts["columns"] = estimate.doubts
     return _facts(facts)
 
 

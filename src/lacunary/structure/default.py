@@ -48,27 +48,32 @@ def last_method(source: Source, constraints: Constraints, networks: int) -> Sear
     n = len(constraints.schema)
     if constraints.max_parents <= 1:
         return None
-    if n <= MOST and REPEATED * networks * exact_seconds(source, constraints) <= CHEAP:
+    if n <= MOST and REPEATED * networks * exact_seconds(source, constraints, shared=True) <= CHEAP:
         return Exact()
     scatter = Scatter()
     asked = 2.0 * n**2 * scatter.starts * networks  # families at most, by trial
-    return scatter if asked * _ask_seconds(source) <= CHEAP else None
+    return scatter if asked * _ask_seconds(source, constraints.max_parents, shared=True) <= CHEAP else None
 
 
-def exact_seconds(source: Source, constraints: Constraints) -> float:
-    """Return about how long exact search takes, from the numbers of variables, parents, states and rows."""
+def exact_seconds(source: Source, constraints: Constraints, shared: bool = False) -> float:
+    """Return about how long exact search takes, from the numbers of variables, parents, states and rows.
+
+    Rows are ``shared`` where components of a mixture have parts of them.
+    """
     n, most = len(constraints.schema), constraints.max_parents
     asked = sum(asked_size(int(many), most) for many in constraints.free.sum(axis=0))
-    return asked * _ask_seconds(source) + 2e-8 * n * 2.0**n * log(n + 1.0)
+    return asked * _ask_seconds(source, most, shared) + 2e-8 * n * 2.0**n * log(n + 1.0)
 
 
-def _ask_seconds(source: Source) -> float:
+def _ask_seconds(source: Source, most: int, shared: bool) -> float:
     """Return about how long a score takes for a family and all that differ from it by one parent."""
     sizes = [variable.size for variable in source.schema if variable.discrete]
-    rows = float(len(source))
-    halved = float(prod(size**0.5 for size in sizes))  # a family has half the variables
-    if len(sizes) < len(source.schema):
-        return 5e-5 + (1e-4 + 5e-9 * rows + 5e-6 * halved if sizes else 0.0)
+    rows, n = float(len(source)), len(source.schema)
+    part = min(0.5, most / n)  # a family has half the variables, if it may
+    configurations = float(prod(size**part for size in sizes))
+    if len(sizes) < n:
+        return 5e-5 + (1e-4 + 5e-9 * rows + 5e-6 * configurations if sizes else 0.0)
     if source.facts.holes.any():
         return 1e-3 + 1.5e-7 * rows * len(sizes)
-    return 5e-5 + 2.5e-8 * min(rows, halved) * sum(sizes) + 1e-9 * rows
+    counted = min(rows, configurations) * sum(sizes)
+    return 5e-5 + 2.5e-8 * counted + 1e-9 * rows if shared else 3e-5 + 6e-9 * counted + 1e-9 * rows

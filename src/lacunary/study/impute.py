@@ -21,6 +21,7 @@ from lacunary.exactness import announced
 from lacunary.infer.answers import Answers, as_source
 from lacunary.infer.impute import How, checked, is_model, model_of
 from lacunary.infer.impute import impute as filled_by
+from lacunary.maths.arrays import Array
 from lacunary.study.written import every_row_of, written
 
 __all__ = ["impute"]
@@ -46,7 +47,8 @@ def impute(
 
     Without a model every column is predicted from all others, by a regression and a forest weighed by how
     they tell rows left out; see `learn_dependencies`. ``decisions`` of the filled table say which columns
-    went through normal scores. With a model the table is over its variables, hidden ones included.
+    went through normal scores, and which skewed ones were drawn beyond what was observed. With a model the
+    table is over its variables, hidden ones included.
 
     Parameters
     ----------
@@ -120,7 +122,15 @@ def _filled(
     codes, reals = (np.concatenate(part) for part in zip(*known.completions(), strict=True))
     schema, weights = rows.schema, np.tile(rows.weights, copies)
     filled = Table(schema, codes.astype(code_dtype(schema.sizes)), reals, weights, library=rows.library)
-    return _said(filled, known.transformed, rows.doubts)
+    beyond = [name for name in known.skewed if _beyond(name, rows, reals)]
+    return _said(filled, known.transformed, rows.doubts, beyond)
+
+
+def _beyond(name: str, rows: Table, drawn: Array) -> bool:
+    """Tell whether draws of a column lie beyond all that was observed of it."""
+    i = rows.schema.index(name)
+    seen = rows.reals[~rows.holes[:, i], i]
+    return bool(drawn[:, i].min() < seen.min() or drawn[:, i].max() > seen.max())
 
 
 def _hidden(model: Any) -> tuple[str, ...]:
@@ -154,10 +164,10 @@ def _numbered(filled: Table, copies: int, column: str) -> Table:
     return replace(filled, schema=schema, codes=codes, reals=reals)
 
 
-def _said(filled: Table, transformed: tuple[str, ...], doubts: str) -> Table:
-    """Return a filled table that says which columns went through normal scores, and which are doubtful."""
+def _said(filled: Table, transformed: Sequence[str], doubts: str, beyond: Sequence[str] = ()) -> Table:
+    """Return a filled table that says how columns that are skewed were filled, and which are doubtful."""
     filled = replace(filled, notes=(doubts,)) if doubts else filled
-    if not transformed:
-        return filled
-    said = f"filled through normal scores, and back, because of their shape: {listed(transformed)}"
-    return replace(filled, decisions=(*filled.decisions, said))
+    shaped = "filled through normal scores, and back, because of their shape: "
+    plain = "skewed, but drawn on their own scale, which regressions need, in part beyond what was observed: "
+    said = [what + listed(names) for what, names in ((shaped, transformed), (plain, beyond)) if names]
+    return replace(filled, decisions=(*filled.decisions, *said)) if said else filled
