@@ -187,7 +187,7 @@ def summed(classes: Sequence[Sequence[Structure]], logs: Array) -> Array:
 SMALL = ((20, 0.15), (20, 0.3), (40, 0.15), (40, 0.3))
 """Rows, and the share of cells missing, where choices are compared with exact evidence."""
 
-SURE = (
+SURE: tuple[tuple[str, int, int, float], ...] = (
     *(("exact", 4, 20, 0.2), ("exact", 4, 20, 0.3), ("cheeseman-stutz", 4, 200, 0.25)),
     *(("fillings", 4, 60, 8), ("fillings", 5, 60, 10), ("fillings", 6, 40, 10)),
 )
@@ -205,10 +205,10 @@ def runs(told: argparse.Namespace) -> Iterator[tuple[list[Any], Record]]:
         for seed in range(told.first, told.first + told.small):
             if (of := ["choice", rows, share, seed]) not in known:
                 yield of, choice(rows, share, seed)
-    for setting in SURE:
+    for by, n, rows, missing in SURE:
         for seed in range(told.first, told.first + told.arcs):
-            if (of := ["arcs", *setting, seed]) not in known:
-                yield of, arcs(*setting, seed) or {}
+            if (of := ["arcs", by, n, rows, missing, seed]) not in known:
+                yield of, arcs(by, n, rows, missing, seed) or {}
 
 
 def read(kept: Path) -> list[Record]:

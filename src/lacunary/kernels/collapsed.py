@@ -117,7 +117,7 @@ def _lay_families(fixed: Fixed, moving: Moving, room: Room) -> None:
     full = (1 << n) - 1
     for c in range(len(moving.joint)):
         count = moving.joint[c]
-        if count > 0.0 and fixed.sets[c] == full:
+        if count > 0.0 and fixed.sets[c] == full:  # the families have all rows in the cells before c
             for i in range(n):
                 up = 0
                 for v in range(n):
@@ -170,7 +170,9 @@ def _next(fixed: Fixed, moving: Moving, r: int) -> None:
 @called
 def _fill(fixed: Fixed, moving: Moving, room: Room) -> None:
     """Draw every row's holes, given the graph and all other rows."""
-    for r in range(len(moving.codes)):
+    for r in range(
+        len(moving.codes)
+    ):  # rows before r are drawn, and all counts are of the rows as they stand
         if moving.filled[0]:
             _add_row(fixed, moving, room, r, -1.0)
         holes, ways = 0, 1
@@ -212,7 +214,7 @@ def _score_families(fixed: Fixed, moving: Moving, room: Room) -> None:
     room.score[:] = 0.0
     for c in range(width):
         count = int(room.sums[c])
-        if count:
+        if count:  # ``score`` has what the cells before c add
             here = fixed.sets[c]
             room.score[n, here] += fixed.gain[fixed.cells[here], count]
             for i in range(n):
@@ -247,7 +249,7 @@ def _sum_graphs(fixed: Fixed, room: Room, charge: float) -> None:
         for s in range(1 << n):
             room.terms[i, s] += charge * fixed.links[i, s]
             room.zeta[i, s] = room.terms[i, s]
-        for v in range(n):
+        for v in range(n):  # ``zeta[i, s]`` sums over sets that differ from s in variables before v alone
             for s in range(1 << n):
                 if (s >> v) & 1:
                     one, other = room.zeta[i, s], room.zeta[i, s ^ (1 << v)]
@@ -273,6 +275,7 @@ def _parents(room: Room, child: int, whole: int, last: int, u: float) -> int:
         if s & ~whole == 0 and (last == 0 or s & last):
             total += exp(room.terms[child, s] - top)
     left, chosen = u * total, 0
+    # ``left`` is what the sets before s have not used up, ``chosen`` the last of them that weighs anything.
     for s in range(room.terms.shape[1]):
         if s & ~whole == 0 and (last == 0 or s & last):
             one = exp(room.terms[child, s] - top)
