@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator, Sequence
+from itertools import product
 from math import comb
 from pathlib import Path
 from time import process_time
@@ -23,7 +24,11 @@ from numpy.typing import NDArray
 
 import lacunary as lac
 from benchmarks.every_graph import cheeseman_stutz_of, every_graph
+from lacunary.structure.all_graphs import family_terms, sum_of_graphs
+from lacunary.structure.constraints import Constraints
+from lacunary.structure.discrete import BD
 from lacunary.structure.neighbours import Pattern, pattern
+from lacunary.structure.prior import StructurePrior
 from lacunary.structure.score import Structure
 from lacunary.structure.walk import structure_of
 
@@ -102,33 +107,65 @@ def choice(rows: int, share: float, seed: int) -> Record:
     return {"lost": float(exact.max() - exact[chosen]), "error": float(near[chosen] - exact[chosen])}
 
 
-def arcs(rows: int, share: float, seed: int, by: str) -> Record | None:
-    """Return how far `lac.arc_probabilities` is from a sum over all graphs of four binary variables.
+def few_holes(seed: int, n: int, rows: int, holes: int) -> lac.Table:
+    """Return rows of a random network of binary variables in which so many cells are missing."""
+    full = random_table(seed, n, rows, 0.0, most=2)
+    codes = np.array(full.codes)
+    codes.ravel()[np.random.default_rng(seed).choice(codes.size, holes, replace=False)] = -1
+    return lac.Table(full.schema, codes)
+
+
+def arcs(by: str, n: int, rows: int, missing: float, seed: int) -> Record | None:
+    """Return how far `lac.arc_probabilities` is from a sum over all graphs of some binary variables.
 
     None where exact evidence is out of reach. Every graph counts once, with the default prior of its links.
+    ``missing`` is a share of the cells, or, where sums go over all fillings, too, how many are missing.
     """
-    table = random_table(seed, 4, rows, share, most=2)
-    classes = every_class(4)
-    firsts = [members[0] for members in classes.values()]
+    fillings = by == "fillings"
+    table = (
+        few_holes(seed, n, rows, int(missing)) if fillings else random_table(seed, n, rows, missing, most=2)
+    )
     try:
-        logs = (
-            [weighed(dag_of(first, table.schema), table, by) for first in firsts]
-            if by == "exact"
-            else (cheeseman_stutz_of(firsts, table))
-        )
+        truth = of_fillings(table) if fillings else of_classes(table, by)
     except lac.TooWideError:
         return None
-    truth = summed(list(classes.values()), np.asarray(logs))
     begun = process_time()
     found = lac.arc_probabilities(table, rng=seed)
     took = process_time() - begun
     gaps, links = np.abs(found.arcs - truth), np.abs(found.links - truth - truth.T)
-    off = ~np.eye(4, dtype=bool)
+    off = ~np.eye(n, dtype=bool)
     return {
         "arcs": float(gaps.max()), "links": float(links.max()), "said": float(found.error.max()),
         "said links": float(found.link_error.max()), "beyond": int((gaps > 2 * found.error)[off].sum()),
         "rhat": found.worst_rhat, "seconds": took,
     }  # fmt: skip
+
+
+def of_classes(table: lac.Table, by: str) -> Array:
+    """Return the probability of every arc by the evidence of each equivalence class, exact or estimated."""
+    classes = every_class(len(table.schema))
+    firsts = [members[0] for members in classes.values()]
+    if by == "exact":
+        logs = np.array([weighed(dag_of(first, table.schema), table, by) for first in firsts])
+    else:
+        logs = cheeseman_stutz_of(firsts, table)
+    return summed(list(classes.values()), logs)
+
+
+def of_fillings(table: lac.Table) -> Array:
+    """Return the probability of every arc by sums over all graphs of every table that this may be."""
+    rules = Constraints.of(table.schema)
+    prior, codes = StructurePrior.of("beta-binomial", rules), np.array(table.codes)
+    row, column = np.nonzero(table.holes)
+    logs, chances = [], []
+    for filling in product(*(range(table.schema.sizes[v]) for v in column)):
+        codes[row, column] = filling
+        score = BD(lac.Table(table.schema, codes.copy()), lac.bdeu(1))
+        log, each = sum_of_graphs(family_terms(score, rules), prior)
+        logs.append(log)
+        chances.append(each)
+    shares = np.exp(np.array(logs) - max(logs))
+    return np.asarray(np.tensordot(shares / shares.sum(), chances, 1))
 
 
 def summed(classes: Sequence[Sequence[Structure]], logs: Array) -> Array:
@@ -150,8 +187,11 @@ def summed(classes: Sequence[Sequence[Structure]], logs: Array) -> Array:
 SMALL = ((20, 0.15), (20, 0.3), (40, 0.15), (40, 0.3))
 """Rows, and the share of cells missing, where choices are compared with exact evidence."""
 
-SURE = (("exact", 20, 0.2), ("exact", 20, 0.3), ("exact", 40, 0.2), ("cheeseman-stutz", 200, 0.25))
-"""What graphs are weighed by, rows and the share of cells missing, where arcs are compared."""
+SURE: tuple[tuple[str, int, int, float], ...] = (
+    *(("exact", 4, 20, 0.2), ("exact", 4, 20, 0.3), ("cheeseman-stutz", 4, 200, 0.25)),
+    *(("fillings", 4, 60, 8), ("fillings", 5, 60, 10), ("fillings", 6, 40, 10)),
+)
+"""By what graphs are weighed, variables, rows and cells missing, or their share, where arcs are compared."""
 
 
 def runs(told: argparse.Namespace) -> Iterator[tuple[list[Any], Record]]:
@@ -165,10 +205,10 @@ def runs(told: argparse.Namespace) -> Iterator[tuple[list[Any], Record]]:
         for seed in range(told.first, told.first + told.small):
             if (of := ["choice", rows, share, seed]) not in known:
                 yield of, choice(rows, share, seed)
-    for by, rows, share in SURE:
+    for by, n, rows, missing in SURE:
         for seed in range(told.first, told.first + told.arcs):
-            if (of := ["arcs", by, rows, share, seed]) not in known:
-                yield of, arcs(rows, share, seed, by) or {}
+            if (of := ["arcs", by, n, rows, missing, seed]) not in known:
+                yield of, arcs(by, n, rows, missing, seed) or {}
 
 
 def read(kept: Path) -> list[Record]:

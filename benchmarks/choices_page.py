@@ -11,7 +11,7 @@ __all__ = ["page"]
 
 Record = dict[str, Any]
 
-WEIGHED = {"exact": "exact evidence", "cheeseman-stutz": "Cheeseman-Stutz"}
+WEIGHED = {"exact": "exact evidence", "fillings": "all fillings", "cheeseman-stutz": "Cheeseman-Stutz"}
 
 
 def page(records: Sequence[Record]) -> str:
@@ -74,19 +74,20 @@ def _arcs(records: Sequence[Record]) -> Iterator[str]:
     yield from (
         "## Probabilities of arcs with holes",
         "",
-        "Four binary variables; `lac.arc_probabilities` beside the sum over all 543 graphs, each weighed",
-        "by its exact evidence, which is what the chains draw from, or by Cheeseman-Stutz, which is not.",
+        "Binary variables; `lac.arc_probabilities` beside the sum over all graphs, each weighed by its",
+        "exact evidence, which is what the chains draw from, or by Cheeseman-Stutz, which is not. With more",
+        "variables few cells are missing, and the sum goes over all that they may hold (*all fillings*).",
         "*Off* is the greatest difference of a table, in the mean over tables and at most; *said* the",
-        "greatest standard error that the verb gives, in the mean; *beyond* how many of the twelve arcs of",
+        "greatest standard error that the verb gives, in the mean; *beyond* how many of the arcs of",
         "all tables are off by more than two of their own errors.",
         "",
-        "| weighed by | rows | missing | tables | arcs off | at most | said | links off | at most | said "
-        "| beyond | seconds |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
+        "| weighed by | variables | rows | missing | tables | arcs off | at most | said | links off "
+        "| at most | said | beyond | seconds |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
     )
-    settings = dict.fromkeys(tuple(record["of"][1:4]) for record in records)
-    for by, rows, share in settings:
-        here = [record for record in records if record["of"][1:4] == [by, rows, share]]
+    settings = dict.fromkeys(tuple(record["of"][1:5]) for record in records)
+    for by, n, rows, missing in settings:
+        here = [record for record in records if record["of"][1:5] == [by, n, rows, missing]]
         some = [record for record in here if "arcs" in record]
         if not some:
             continue
@@ -97,10 +98,11 @@ def _arcs(records: Sequence[Record]) -> Iterator[str]:
                 ([r["links"] for r in some], [r["said links"] for r in some]),
             )
         ]
-        beyond = f"{sum(r['beyond'] for r in some)} of {12 * len(some)}"
+        beyond = f"{sum(r['beyond'] for r in some)} of {n * (n - 1) * len(some)}"
         seconds = np.mean([r["seconds"] for r in some])
         told = " | ".join([*off, beyond, f"{seconds:.1f}"])
-        yield f"| {WEIGHED[by]} | {rows} | {share:.0%} | {len(some)} | {told} |"
+        holes = f"{missing:.0%}" if missing < 1 else f"{missing} cells"
+        yield f"| {WEIGHED[by]} | {n} | {rows} | {holes} | {len(some)} | {told} |"
     left = sum("arcs" not in record for record in records)
     if left:
         yield ""

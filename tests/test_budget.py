@@ -218,7 +218,7 @@ def test_draws_of_graphs_take_room_as_they_come() -> None:
     """No more than is drawn, whatever the most is that is asked for; an interrupt keeps what there is."""
 
     def stop(done: int, steps: int) -> None:
-        if done == 400:
+        if done >= 400:  # chains without parameters take many steps between two words
             raise KeyboardInterrupt
 
     tracemalloc.start()

@@ -169,11 +169,19 @@ def test_interrupted_chains_say_what_they_have() -> None:
     rows = lac.make_holes(lac.asia().sample(40, rng=0).select(["smoke", "lung", "bronc"]), 0.2, rng=0)
 
     def stop(done: int, steps: int) -> None:
-        if done >= 4 * (20 + 50) + 7:
+        if done >= 4 * (100 + 64):
             raise KeyboardInterrupt
 
     found = lac.arc_probabilities(rows, error=1e-6, watch=stop)
-    assert (found.chains, found.draws) == (4, 50)
+    assert (found.chains, found.draws) == (4, 64)
     assert 0.0 < found.link_error.max() < 0.2
     with pytest.raises(KeyboardInterrupt):
         lac.arc_probabilities(rows, watch=lambda done, steps: stop(done + 1000, steps))
+
+
+def test_a_run_that_ends_above_the_error_asked_for_says_so() -> None:
+    rows = lac.make_holes(chain(3, 40), 0.3, rng=0)
+    short = lac.arc_probabilities(rows, error=1e-6, draws=400)
+    assert (short.draws, short.asked) == (400, 1e-6)
+    assert "above the 1e-06 asked for" in str(short)
+    assert "asked for" not in str(lac.arc_probabilities(rows, error=0.02))

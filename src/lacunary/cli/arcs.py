@@ -27,7 +27,7 @@ __all__ = ["arcs"]
 
 METHOD = "exact: a sum over all graphs; sampling: chains. Exact where that takes seconds."
 ERROR = "Sampling goes on until no link's standard error is larger."
-DRAWS = "How many draws each chain makes, at most."
+DRAWS = "How many draws each chain makes, at most; by default about a minute of them."
 OUT = "The probabilities: .json."
 REPORT = "A page with a figure and every link: .html."
 
@@ -44,7 +44,7 @@ def arcs(
     method: Annotated[Literal["exact", "sampling"] | None, option(METHOD)] = None,
     error: Annotated[float, option(ERROR)] = 0.003,
     chains: Annotated[int, option("How many chains walk over graphs.", "N", min=2)] = 4,
-    draws: Annotated[int, option(DRAWS, "N", min=4)] = 2000,
+    draws: Annotated[int | None, option(DRAWS, "N", min=4)] = None,
     max_parents: Annotated[int | None, option("How many parents a variable may have.", "N", min=0)] = None,
     required: Annotated[Texts, option("Arcs that must be; may be repeated.", "'A -> B'")] = None,
     forbidden: Annotated[Texts, option("Arcs that must not be; may be repeated.", "'A -> B'")] = None,

@@ -20,7 +20,7 @@ SQUARES = {"arcs": nan, "error": nan, "link_error": nan, "rhat": inf, "effective
 
 def _encode(found: ArcProbabilities) -> dict[str, Any]:
     squares = {key: getattr(found, key) for key in SQUARES}
-    logs = {key: getattr(found, key) for key in ("log_rhat", "log_effective")}
+    logs = {key: getattr(found, key) for key in ("log_rhat", "log_effective", "asked")}
     return {
         "variables": list(found.names),
         "method": found.method,
@@ -45,7 +45,7 @@ def _decode(record: Record) -> ArcProbabilities:
     zeros = np.zeros((len(names), len(names)))
     logs = {
         key: _number(record, key, record.value(key), other)
-        for key, other in (("log_rhat", inf), ("log_effective", nan))
+        for key, other in (("log_rhat", inf), ("log_effective", nan), ("asked", nan))
         if key in record
     }
     return ArcProbabilities(
@@ -61,6 +61,7 @@ def _decode(record: Record) -> ArcProbabilities:
         effective=squares.get("effective"),
         log_rhat=logs.get("log_rhat"),
         log_effective=logs.get("log_effective"),
+        asked=logs.get("asked"),
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from os import PathLike
 from typing import Any, Literal
 
@@ -19,9 +18,11 @@ from lacunary.maths.mixing import AGREE, LEAST, chain_mean
 from lacunary.model.arrows import Arc
 from lacunary.registry import borrow, page_of
 from lacunary.structure.all_graphs import sum_of_graphs
-from lacunary.structure.chain import BYTES, Chain, Draw, Setting, whole_rows
+from lacunary.structure.chain import BYTES, Setting, whole_rows
+from lacunary.structure.collapsed import walkers
 from lacunary.structure.constraints import ArcsGiven, Constraints
 from lacunary.structure.default import exact_seconds
+from lacunary.structure.going import Going
 from lacunary.structure.prior import DEFAULT, PriorGiven, StructurePrior
 
 __all__ = ["ArcProbabilities", "arc_probabilities", "diagnosed"]
@@ -29,9 +30,6 @@ __all__ = ["ArcProbabilities", "arc_probabilities", "diagnosed"]
 
 CHEAP = 20.0
 """Seconds up to which the sum over all graphs is worth it, by an estimate."""
-
-BLOCK = 50
-"""Draws of each chain between two looks at how exact the means are."""
 
 SHOWN, LEAST_SHOWN = 40, 0.01
 """Links that are printed, at most, and how probable they are, at least."""
@@ -57,9 +55,12 @@ class ArcProbabilities:
     structure_prior
         The prior over structures, by name.
     chains, draws
-        How many chains there were, and how many draws each of them was asked for; 0 where there were none.
+        How many chains there were, and how many draws each of them made; 0 where there were none.
+    asked
+        The standard error of links that chains were to come to.
     rhat, effective
-        Of chains: split R̂ and effective number of draws of each arc; (n, n).
+        Of chains: split R̂ and effective number of draws of each arc; (n, n). Of chains of more than 512
+        draws they are those of means over neighbouring draws, of which there are that many at most.
     log_rhat, log_effective
         The same of log p(rows | graph) + log p(graph).
     doubts
@@ -79,6 +80,7 @@ class ArcProbabilities:
     log_rhat: float | None = None
     log_effective: float | None = None
     doubts: str = ""
+    asked: float | None = None
 
     @property
     def links(self) -> Array:
@@ -137,7 +139,11 @@ class ArcProbabilities:
             if worst <= AGREE
             else f"chains did not meet (R̂ {worst:.2f}): draw more"
         )
-        return f"{said}; errors up to {self.link_error.max(initial=0.0):.3f}; {met}"
+        largest = self.link_error.max(initial=0.0)
+        above = ""
+        if self.asked is not None and largest > self.asked and worst <= AGREE:
+            above = f", above the {self.asked:g} asked for: draw more"
+        return f"{said}; errors up to {largest:.3f}{above}; {met}"
 
     def __str__(self) -> str:
         rows = [row for row in self.ranked() if row["link"] >= LEAST_SHOWN]
@@ -195,7 +201,7 @@ def arc_probabilities(
     method: Literal["exact", "sampling"] | None = None,
     error: float = 0.003,
     chains: int = 4,
-    draws: int = 2000,
+    draws: int | None = None,
     required: ArcsGiven = (),
     forbidden: ArcsGiven = (),
     max_parents: int | None = None,
@@ -207,7 +213,8 @@ def arc_probabilities(
 
     Where no value is missing and variables are few it is exact: a sum over all graphs, each counted once.
     Elsewhere several chains walk over graphs, and over what the missing values are, and the probabilities
-    come with their Monte Carlo errors; with up to eight variables a chain draws from all graphs at once.
+    come with their Monte Carlo errors; with up to eight variables a chain draws from all graphs at once, and
+    if these are discrete it integrates their parameters out.
 
     Parameters
     ----------
@@ -221,7 +228,8 @@ def arc_probabilities(
         Sampling goes on until no link's standard error is larger than this and chains have met. Interrupted,
         it returns what the draws by then say.
     chains, draws
-        How many chains there are, and how many draws each of them makes at most.
+        How many chains there are, and how many draws each of them makes at most: by default as many as take
+        about a minute by an estimate, or 2 000 where variables are not all discrete or more than eight.
     required, forbidden, max_parents, tiers
         As of `search`.
     watch
@@ -238,7 +246,7 @@ def arc_probabilities(
     """
     if method not in (None, "exact", "sampling"):
         raise ParameterError(f"method is 'exact' or 'sampling', not {method!r}")
-    if not error > 0 or chains < 2 or draws < LEAST:
+    if not error > 0 or chains < 2 or (draws is not None and draws < LEAST):
         raise ParameterError(
             f"error must be positive, chains at least 2 and draws at least {LEAST}, "
             f"not error={error}, chains={chains} and draws={draws}"
@@ -284,56 +292,43 @@ def _sampled(
     setting: Setting,
     error: float,
     chains: int,
-    draws: int,
+    draws: int | None,
     watch: Callable[[int, int], object] | None,
     rng: np.random.Generator,
 ) -> ArcProbabilities:
-    """Draw in blocks until the probabilities are as exact as they are to be."""
+    """Let chains go on until the probabilities are as exact as they are to be."""
     reserve(BYTES * chains, f"{chains} chains over graphs", "take fewer chains")
-    walkers = [Chain(setting, each) for each in rng.spawn(chains)]
-    burn = 20 if setting.few else 50
-    steps, done = chains * (burn + draws), 0
-    kept: list[list[Draw]] = [[] for _ in walkers]
+    going = Going(walkers(setting, rng.spawn(chains)), draws, watch)
     try:
-        blocks = ((min(BLOCK, draws - k), True) for k in range(0, draws, BLOCK))
-        for length, keep in chain([(burn, False)], blocks):
-            many = chains * (len(kept[0]) + length)
-            reserve(BYTES * many, f"{many} draws of graphs", "take fewer draws")
-            for walker, mine in zip(walkers, kept, strict=True):
-                for step in range(length):
-                    if watch is not None:
-                        watch(done, steps)
-                    draw = walker.step(climbing=not keep and 2 * step < burn)
-                    done += 1
-                    if keep:
-                        mine.append(draw)
-            if keep and len(kept[0]) >= 2 * LEAST:
-                found = diagnosed(setting, kept)
-                worst = found.worst_rhat
-                if worst is not None and worst <= AGREE and found.link_error.max(initial=0.0) <= error:
+        going.begin()
+        while not going.over:
+            going.go_on()
+            if going.steps >= going.walking[0].least:
+                found = diagnosed(setting, going.arcs, going.logs, going.steps)
+                worst, met = found.link_error.max(initial=0.0), found.worst_rhat
+                if met is not None and met <= AGREE and worst <= error:
                     break
     except KeyboardInterrupt:
-        common = min(map(len, kept))
-        if common < LEAST:
+        if going.steps < LEAST:
             raise
-        kept = [mine[:common] for mine in kept]
-    return diagnosed(setting, kept)
+    return replace(diagnosed(setting, going.arcs, going.logs, going.steps), asked=error)
 
 
-def diagnosed(setting: Setting, kept: Sequence[Sequence[Draw]]) -> ArcProbabilities:
-    """Return what the draws of chains say of arcs; errors, R̂ and effective sizes where they can be told."""
+def diagnosed(setting: Setting, arcs: Array, logs: Array, steps: int) -> ArcProbabilities:
+    """Return what chains say of arcs; errors, R̂ and effective sizes where they can be told.
+
+    ``arcs`` are draws or means of them, (chains, draws, n, n), and ``logs`` what goes with them.
+    """
     names, n = setting.rows.schema.names, len(setting.rows.schema)
-    arcs = np.array([[draw.arcs for draw in mine] for mine in kept])
-    chains, draws = arcs.shape[:2]
+    chains, draws = logs.shape
     known = setting.structure_prior.name
     if draws < LEAST:
         unknown = np.full((n, n), np.nan)
         mean = arcs.mean(axis=(0, 1))
-        return ArcProbabilities(names, mean, unknown, unknown, "sampling", known, chains, draws)
-    logs = np.array([[[draw.log_posterior] for draw in mine] for mine in kept])
+        return ArcProbabilities(names, mean, unknown, unknown, "sampling", known, chains, steps)
     single = chain_mean(arcs.reshape(chains, draws, n * n))
     both = chain_mean((arcs + arcs.transpose(0, 1, 3, 2)).reshape(chains, draws, n * n))
-    height = chain_mean(logs)
+    height = chain_mean(logs[..., None])
     square = (n, n)
     return ArcProbabilities(
         names,
@@ -343,7 +338,7 @@ def diagnosed(setting: Setting, kept: Sequence[Sequence[Draw]]) -> ArcProbabilit
         "sampling",
         known,
         chains,
-        draws,
+        steps,
         single.rhat.reshape(square),
         single.ess.reshape(square),
         float(height.rhat[0]),

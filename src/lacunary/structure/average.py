@@ -19,7 +19,8 @@ from lacunary.errors import ParameterError
 from lacunary.infer.answers import as_source
 from lacunary.infer.ensemble import Ensemble
 from lacunary.structure.arc_probabilities import ArcProbabilities, diagnosed
-from lacunary.structure.chain import BYTES, Chain, Draw, Setting, whole_rows
+from lacunary.structure.chain import BYTES, Draw, Setting, whole_rows
+from lacunary.structure.collapsed import walkers
 from lacunary.structure.constraints import ArcsGiven, Constraints
 from lacunary.structure.prior import DEFAULT, PriorGiven, StructurePrior
 
@@ -82,7 +83,8 @@ def average_graphs(
     draws, burn
         How many networks are kept in all, and how many draws each chain leaves out before. Chains begin
         without arcs; in the first half of ``burn`` they climb to the best graph near by before they move at
-        random. With up to eight variables a graph is drawn from all graphs at once.
+        random. With up to eight variables a graph is drawn from all graphs at once; if these are discrete,
+        chains begin at graphs drawn at random, all but the first, and make some steps for each network.
     chains
         How many chains take part, at most one for each network; ``arcs`` of the result has what they say of
         arcs, and how well they agree.
@@ -117,8 +119,8 @@ def average_graphs(
     many = min(chains, draws)
     length = -(-draws // many)
     kept: list[list[Draw]] = []
-    for number, each in enumerate(random.spawn(many)):
-        chain, mine = Chain(setting, each), []
+    for number, chain in enumerate(walkers(setting, random.spawn(many))):
+        mine = []
         for step in range(burn + length):
             if watch is not None:
                 watch(number * (burn + length) + step, many * (burn + length))
@@ -126,5 +128,7 @@ def average_graphs(
         kept.append(mine[burn:])
     taken = [mine[step] for step in range(length) for mine in kept][:draws]
     models = tuple(setting.scale.believed_outside(draw.belief) for draw in taken)
-    arcs = replace(diagnosed(setting, kept), doubts=str(getattr(rows, "doubts", "")))
+    each = np.array([[draw.arcs for draw in mine] for mine in kept])
+    logs = np.array([[draw.log_posterior for draw in mine] for mine in kept])
+    arcs = replace(diagnosed(setting, each, logs, length), doubts=str(getattr(rows, "doubts", "")))
     return GraphAverage(models, np.full(draws, 1.0 / draws), arcs)

@@ -3,14 +3,15 @@
 By turns it draws what holes hold given graph and parameters, x | G, θ; the graph given complete rows, G | x;
 and parameters, θ | G, x (data augmentation, Tanner & Wong 1987). With few variables G is drawn from all
 graphs at once, and it is known how probable each arc is given x; with more, single arcs are put in, taken out
-and turned round (Metropolis moves, Madigan & York 1995).
+and turned round (Metropolis moves, Madigan & York 1995). Where variables are few and all are discrete,
+parameters are integrated out instead (`lacunary.structure.collapsed`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from math import log
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from lacunary.infer.complete import completed
 from lacunary.infer.completions import complete_statistics
 from lacunary.infer.scale import Scale
 from lacunary.learn.fit import fit
-from lacunary.maths.arrays import Array
+from lacunary.maths.arrays import Array, Integers
 from lacunary.structure.all_graphs import AllGraphs, drawn_charge, family_terms
 from lacunary.structure.anneal import propose
 from lacunary.structure.board import Board
@@ -37,7 +38,7 @@ from lacunary.structure.prior import StructurePrior
 from lacunary.structure.score import FamilyScore, Structure, total
 from lacunary.structure.walk import Walk, dag_of
 
-__all__ = ["BYTES", "Chain", "Draw", "Setting", "whole_rows"]
+__all__ = ["BYTES", "Chain", "Draw", "Setting", "Walker", "whole_rows"]
 
 
 MOVES = 4
@@ -95,6 +96,12 @@ class Setting:
         """Whether graphs are drawn from all at once."""
         return len(self.rows.schema) <= FEW
 
+    def believed(self, structure: Structure, codes: Integers, reals: Array, weights: Array) -> Belief:
+        """Return what is believed of a graph's parameters after rows without holes."""
+        dag = dag_of(self.rows.schema, structure)
+        before = self.prior(dag)
+        return Belief(dag, before.alpha + complete_statistics(dag, codes, reals, weights), before.surplus)
+
     def score(self, full: Table) -> FamilyScore:
         """Return the log evidence of families; where there are no holes it stays the same."""
         if self.known is not None:
@@ -111,14 +118,47 @@ class Setting:
         return terms
 
 
+class Walker(Protocol):
+    """A chain, as whoever sums its draws up sees it.
+
+    Attributes
+    ----------
+    burn, least
+        Steps that are left out at first, and steps that are taken in any case.
+    seconds
+        About how long a step takes, where that is known.
+    """
+
+    burn: int
+    least: int
+    seconds: float | None
+
+    def step(self, climbing: bool = False) -> Draw:
+        """Go on by a step; ``climbing``, the graph may go to the best near by first."""
+        ...
+
+    def walk(self, steps: int, climbing: bool = False) -> tuple[Array, Array]:
+        """Go on by some steps; return each one's arcs and log posterior, (steps, n, n) and (steps,)."""
+        ...
+
+
 class Chain:
     """One chain: its graph, its parameters, and its own source of chance."""
+
+    least = 64
+    seconds: float | None = None
 
     def __init__(self, setting: Setting, rng: np.random.Generator) -> None:
         self.setting, self.rng = setting, rng
         self.structure: Structure = tuple(setting.constraints.start(None))
         dag = dag_of(setting.rows.schema, self.structure)
         self.theta = fit(dag, setting.rows, prior=setting.prior).network.theta
+        self.burn = 20 if setting.few else 50
+
+    def walk(self, steps: int, climbing: bool = False) -> tuple[Array, Array]:
+        """Go on by some steps; return each one's arcs and log posterior, (steps, n, n) and (steps,)."""
+        drawn = [self.step(climbing) for _ in range(steps)]
+        return np.array([draw.arcs for draw in drawn]), np.array([draw.log_posterior for draw in drawn])
 
     def step(self, climbing: bool = False) -> Draw:
         """Draw holes, graph and parameters anew; ``climbing``, the graph goes to the best near by first."""
@@ -126,10 +166,7 @@ class Chain:
         score = self.setting.score(full)
         move = self._from_all if self.setting.few else self._by_moves
         self.structure, arcs = move(score, climbing)
-        dag = dag_of(full.schema, self.structure)
-        before = self.setting.prior(dag)
-        counted = complete_statistics(dag, full.codes, full.reals, full.weights)
-        belief = Belief(dag, before.alpha + counted, before.surplus)
+        belief = self.setting.believed(self.structure, full.codes, full.reals, full.weights)
         self.theta = belief.draw(self.rng)
         log_prior = self.setting.structure_prior.log_probability(self.structure)
         return Draw(belief, arcs, total(score, self.structure) + log_prior)

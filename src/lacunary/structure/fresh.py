@@ -5,7 +5,8 @@ for the present one. So where the turns of EM and search have ended, neighbourin
 one, each with EM of its own, and the first that is better is gone to; the most promising come first. Of rows
 that are not in memory here several are weighed in the same passes, which changes no bit. Where weighing is
 cheap it goes on from the top as a tabu search would, and climbs from the graph too that is best on what a
-saturated network expects, which leaves no dependence out.
+saturated network expects, which leaves no dependence out. Last come graphs that are two changes away, such as
+one in which a link has another end: those that score most on what the top expects.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import numpy as np
 from lacunary.structure.board import Board
 from lacunary.structure.cache import Cache
 from lacunary.structure.method import run
-from lacunary.structure.neighbours import equivalents, near, pattern
+from lacunary.structure.neighbours import across, equivalents, near, pattern
 from lacunary.structure.networks import Expected, Networks, Vectors
 from lacunary.structure.plan import Plan, Weighed, is_above
 from lacunary.structure.score import Structure, allowed_arcs
@@ -42,6 +43,9 @@ PATIENCE = 3
 
 MEMBERS, FEW = 60, 12
 """Equivalent graphs around which neighbours are looked for, and variables up to which they are."""
+
+ACROSS, SHARE = 8, 8
+"""Graphs two changes away that are weighed: so many, or this part of how many were before, if more."""
 
 SATURATED = 20_000
 """Cells up to which a network that leaves no dependence out is fitted."""
@@ -98,7 +102,7 @@ class Fresh:
             higher = self._climbed(other)
             top = higher if is_above(higher.value, top.value) else top
         while 0 < top.neighbours <= min(self.most, self.left) / PATIENCE:
-            further = self._beyond(top)
+            further = self._beyond(top) or self._across(top)
             if further is None:
                 break
             top = self._climbed(further)
@@ -135,11 +139,24 @@ class Fresh:
                 return here
         return None
 
+    def _across(self, top: Top) -> Top | None:
+        """Return a better graph two changes away, of those that are best on expected statistics."""
+        statistics = self.learner.expect(top.found.model)
+        board = Board(Cache(statistics[0].score), self.plan.constraints, top.structure, self.plan.prior)
+        spent = 3 * self.most - self.left
+        for other in self._each(across(board, self._members(top), max(spent // SHARE, ACROSS)), statistics):
+            if is_above(other.value, top.value):
+                self.tell(other)
+                return other
+        return None
+
     def _near(self, top: Top, statistics: list[Expected]) -> list[Structure]:
         board = Board(Cache(statistics[0].score), self.plan.constraints, top.structure, self.plan.prior)
+        return [structure for structure, _ in near(board, self._members(top))]
+
+    def _members(self, top: Top) -> list[Structure]:
         many = MEMBERS if len(top.structure) <= FEW else 1
-        members = equivalents(top.structure, self.plan.constraints, many)
-        return [structure for structure, _ in near(board, members)]
+        return equivalents(top.structure, self.plan.constraints, many)
 
     def _each(self, structures: Sequence[Structure], statistics: list[Expected]) -> Iterator[Top]:
         """Weigh graphs one after the other; where a pass over the rows is a long way, several at once."""

@@ -1,4 +1,4 @@
-"""Graphs near a graph: one arc away, from it or from graphs that say the same."""
+"""Graphs near a graph: one arc away, or two, from it or from graphs that say the same."""
 
 from __future__ import annotations
 
@@ -7,13 +7,17 @@ from itertools import combinations
 
 from lacunary.structure.board import Board
 from lacunary.structure.constraints import Constraints
-from lacunary.structure.move import Move, Reverse
+from lacunary.structure.move import Move, Remove, Reverse
 from lacunary.structure.score import Parents, Structure, toggle
 
-__all__ = ["Pattern", "covered", "equivalents", "moved", "near", "pattern"]
+__all__ = ["Pattern", "across", "covered", "equivalents", "moved", "near", "pattern"]
 
 Pattern = tuple[frozenset[frozenset[int]], frozenset[tuple[int, int, int]]]
 """The links of a graph and the pairs of unlinked parents that meet: the same for equivalent graphs alone."""
+
+
+FIRST, MEMBERS = 100, 20
+"""Graphs one move away from which a second one is looked at, and equivalent ones of which arcs are taken."""
 
 
 def pattern(structure: Structure) -> Pattern:
@@ -76,3 +80,46 @@ def near(board: Board, members: list[Structure]) -> list[tuple[Structure, float]
                 kind = other
             found.setdefault(kind, (other, score))
     return sorted(found.values(), key=lambda each: -each[1])
+
+
+def across(board: Board, members: list[Structure], most: int) -> list[Structure]:
+    """Return the graphs two moves away from a class that score most, one of each class, the best first.
+
+    The first move goes to a graph that is near, where those that score most come first; the second goes on
+    from it. Where the first put an arc in, arcs are taken out of graphs that say the same, too: so a link
+    gets another end, whichever way arcs have to point for that.
+    """
+    first = near(board, members)
+    known = {pattern(members[0]), *(pattern(structure) for structure, _ in first)}
+    found: dict[Structure, float] = {}
+    for structure, value in first[:FIRST]:
+        board.jump(structure)
+        for move, gain in board.moves():
+            found.setdefault(moved(structure, move), board.value + gain)
+        if _links(structure) > _links(members[0]):
+            for other, gain in _without(board, structure):
+                found.setdefault(other, value + gain)
+    out: list[Structure] = []
+    for structure in sorted(found, key=lambda each: -found[each]):
+        if len(out) < most and (kind := pattern(structure)) not in known:
+            known.add(kind)
+            out.append(structure)
+    return out
+
+
+def _without(board: Board, structure: Structure) -> Iterator[tuple[Structure, float]]:
+    """Take each arc out of a graph and of some that say the same; yield what is left, and what that adds."""
+    less = board.prior.steps(board.links)[1]
+    for member in equivalents(structure, board.constraints, MEMBERS):
+        for child, parents in enumerate(member):
+            for parent in parents:
+                if not board.constraints.required[parent, child]:
+                    move = Remove(parent, child)
+                    gain = board.score.family(child, toggle(parents, parent)) - board.score.family(
+                        child, parents
+                    )
+                    yield moved(member, move), gain + less
+
+
+def _links(structure: Structure) -> int:
+    return sum(map(len, structure))
