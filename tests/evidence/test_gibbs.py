@@ -15,7 +15,8 @@ from lacunary.data.holes import hide, make_holes
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError, TooWideError
 from lacunary.evidence.gibbs import gibbs
-from lacunary.evidence.ladder import ladder
+from lacunary.evidence.exact import exact
+from lacunary.evidence.ladder import ladders
 from lacunary.evidence.movers import TableMover
 from lacunary.evidence.problem import Problem
 from lacunary.infer.belief import Dirichlet
@@ -142,32 +143,55 @@ def test_draws_are_reproducible(use_threads: Callable[[int], None]) -> None:
     assert not np.array_equal(gibbs(problem, 20, rng=4), alone)
 
 
-def test_a_ladder_begins_at_variational_optima_and_ends_at_the_posterior() -> None:
+def test_ladders_begin_at_variational_optima_and_end_at_the_posterior() -> None:
     """How unlike two classes are in size does not depend on their names: its mean is that of enumeration."""
     problem = classes(0, rows=8)
-    climbed = ladder(problem, 17, 200, 2, 16)
-    assert climbed.tau[0] == 0.0
-    assert climbed.tau[-1] == 1.0
-    assert len(climbed.states) == 17
-    assert climbed.counts.shape == (16, 200, problem.dag.layout.size)
-    assert isinstance(climbed.mover, TableMover)
-    assert climbed.mover.log_constant == pytest.approx(np.log(2))  # two states have two names
+    climbed = ladders(problem, 17, 200, 2, 16)
     place = problem.dag.layout.start[problem.dag.schema.index("H")]
     logs, counts = zip(*completed(problem), strict=True)
-    exact = np.exp(np.array(logs) - np.logaddexp.reduce(logs)) @ [abs(own[place] - 4) for own in counts]
-    worth = np.exp(climbed.log_z[:, -1] - climbed.log_z[:, -1].max())
-    means = np.abs(climbed.counts[:, :, place] - 4).mean(axis=1)
-    mean = worth @ means / worth.sum()
-    error = np.sqrt(((worth * (means - mean)) ** 2).sum()) / worth.sum()
+    wanted = np.exp(np.array(logs) - np.logaddexp.reduce(logs)) @ [abs(own[place] - 4) for own in counts]
+    worth, sums = np.zeros(16), np.zeros(16)
+    for one in climbed.parts:
+        assert one.tau[0] == 0.0
+        assert one.tau[-1] == 1.0
+        assert len(one.states) == 17
+        assert one.counts.shape[::2] == (16, problem.dag.layout.size)
+        assert isinstance(one.mover, TableMover)
+        assert one.mover.log_constant == pytest.approx(np.log(2))  # two states have two names
+        part = np.exp(one.log_z[:, -1] - np.logaddexp.reduce(logs))
+        worth, sums = worth + part, sums + part * np.abs(one.counts[:, :, place] - 4).mean(axis=1)
+    mean = sums.sum() / worth.sum()
+    error = np.sqrt(((sums - mean * worth) ** 2).sum()) / worth.sum()
     assert error < 0.1
-    assert abs(mean - exact) < 4 * error  # normal, by the delta method
+    assert abs(mean - wanted) < 4 * error  # normal, by the delta method
+
+
+def test_parts_of_optima_do_not_compete() -> None:
+    """Flat sums of a hidden cause: some optima have little of the path's middle and more of its end.
+
+    On one ladder for all most islands have lost these by then: of 800 islands that had drawn them anew
+    together three said 9 to 20 times the evidence, the others 3 % too little. With a ladder of each their
+    evidences have a deviation of 0.08.
+    """
+    graph = dag("H -> A B", states={"A": 2, "B": 3}, hidden={"H": 2})
+    rows = np.repeat([[0, 0], [0, 2], [1, 0], [1, 2]], [5, 24, 53, 118], axis=0)
+    codes = np.column_stack([np.full(len(rows), -1), rows]).astype(np.int32)
+    problem = Problem(graph, Table(graph.schema, codes), Dirichlet(0.1))
+    evidence = exact(problem, budget=10**6).value
+    climbed = ladders(problem, 32, 32, 4, 64)
+    assert len(climbed.parts) > 4
+    for k, one in enumerate(climbed.parts):
+        assert all(np.all(state.which == k) for state in one.states)
+    worth = sum(np.exp(one.log_z[:, -1] + one.mover.log_constant - evidence) for one in climbed.parts)
+    assert worth.std(ddof=1) < 0.2
+    assert abs(worth.mean() - 1.0) < 4 * worth.std(ddof=1) / 8  # islands' mean is unbiased
 
 
 def test_what_cannot_be() -> None:
     with pytest.raises(ParameterError, match="draws must be at least one"):
         gibbs(classes(0), 0)
     with pytest.raises(ParameterError, match="temperatures must be at least two"):
-        ladder(classes(0), 1, 1, 1, 1)
+        ladders(classes(0), 1, 1, 1, 1)
     with pytest.raises(TooWideError, match="fewer draws"):
         gibbs(classes(0), 10**9)
 

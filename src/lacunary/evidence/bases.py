@@ -99,17 +99,17 @@ class Optima:
         return np.asarray((counts @ label.T + level).argmax(axis=1) % len(self.points))
 
 
-def optima(problem: Problem, rng: np.random.Generator) -> Optima:
-    """Climb to variational optima from random starts."""
+def optima(problem: Problem, rng: np.random.Generator, starts: int = STARTS, most: int = MOST) -> Optima:
+    """Climb to variational optima from random starts, fewer where nothing is hidden; the best are kept."""
     rule = update_rule(problem.belief, problem.held)
-    count = STARTS if problem.dag.schema.hidden else 4
+    count = starts if problem.dag.schema.hidden else starts // 4
     theta = Draws(count).points(problem.belief, problem.prior, problem.table, rng)
     first = first_point(problem.prepared, problem.belief, problem.table)
     points = rule.begin(problem.prepared, np.vstack([first[None], theta]))
     climbs, interrupted = climb(problem.prepared, rule, points, Stop(relative=1e-7), accelerate=True)
     if interrupted:
         raise KeyboardInterrupt
-    kept = distinct(climbs)
+    kept = distinct(climbs, most)
     orders, everything = relabellings(problem, LABELS, rng)
     straight = np.arange(orders.shape[1])
     others = orders[(orders != straight).any(axis=1)]
@@ -122,11 +122,11 @@ def optima(problem: Problem, rng: np.random.Generator) -> Optima:
     )
 
 
-def distinct(climbs: list[Climb]) -> list[Climb]:
+def distinct(climbs: list[Climb], most: int = MOST) -> list[Climb]:
     """Return the climbs that ended at different heights, best first, but for those that are far below."""
     kept: list[Climb] = []
     for found in sorted(climbs, key=lambda c: -c.objective):
         new = all(abs(found.objective - other.objective) > SAME for other in kept)
-        if new and len(kept) < MOST:
+        if new and len(kept) < most:
             kept.append(found)
     return [c for c in kept if c.objective > kept[0].objective - NEAR]

@@ -1,10 +1,11 @@
 """Path sampling and bridge sampling: the evidence from draws on a ladder of temperatures.
 
 A ladder leads from a base to the posterior; with Z_τ the normaliser of its rung, Z_0 = 1 and Z_1 is the
-evidence. The base of tables is a mixture of variational optima in all their labellings, much widened
-(`lacunary.evidence.bases`): with pseudo-counts far below one, chains that come from the prior hardly find
-the posterior. Graphs with numeric families begin at the prior. For neighbours a and b on a ladder let
-l(x) = log f_b(x) − log f_a(x).
+evidence. Of tables every variational optimum, in all its labellings and much widened, has a ladder of its own
+(`lacunary.evidence.bases`), which ends at its share of the posterior: Z_1 is then its part of the evidence,
+and these add up. With pseudo-counts far below one, chains that come from the prior hardly find the posterior.
+Graphs with numeric families begin at the prior. For neighbours a and b on a ladder let l(x) = log f_b(x) −
+log f_a(x).
 
 Path sampling, or thermodynamic integration (Gelman & Meng 1998): along the path f_a^(1−s) f_b^s
 
@@ -24,14 +25,14 @@ Parameters are integrated out of f, so that what does not depend on the draws is
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import expit
+from scipy.special import expit, logsumexp
 
 from lacunary.errors import ParameterError
 from lacunary.evidence.bases import optima
@@ -43,7 +44,7 @@ from lacunary.evidence.population import Mover, State, climbing, finer, schedule
 from lacunary.evidence.problem import Problem
 from lacunary.maths.arrays import Array, Integers
 
-__all__ = ["Ladder", "bridge", "ladder", "path"]
+__all__ = ["Ladder", "Ladders", "bridge", "ladders", "path"]
 
 EVEN = 0.25
 """Nats that chains' own estimates of the log evidence differ by, as a deviation, on a ladder that will do."""
@@ -51,8 +52,8 @@ EVEN = 0.25
 AGREE = 0.4
 """Nats beyond which their error says little; farther off, so that a lucky ladder is not the one believed."""
 
-GROWTH = 4
-"""How many times the rungs a ladder has on which chains did not agree."""
+FIRST, GROWTH = 32, 4
+"""Rungs of a first ladder; how many times as many the next has if chains did not agree."""
 
 LEARNED = 0.25
 """Share of what a variational optimum has learned that the base of a ladder knows, which is wide."""
@@ -60,12 +61,21 @@ LEARNED = 0.25
 FEW = 8
 """Rungs below which half of them do not tell the integral's own error."""
 
+STARTS, OPTIMA = 64, 16
+"""Climbs to variational optima, and the most that have a ladder: of one that is missed, so is its part."""
+
+LEAST = 8
+"""Particles that each island of a ladder has, however small its share of the base."""
+
+Part = Callable[[Integers], float]
+"""What some chains say of the log of a part of the evidence."""
+
 Rises = Sequence[tuple[Array, Array]]
 """For each pair of neighbours, l at draws of the lower and of the higher; (chains, draws) each."""
 
 
 def path(
-    problem: Problem, *, temperatures: int | None = None, draws: int = 32, burn: int = 1, chains: int = 16
+    problem: Problem, *, temperatures: int | None = None, draws: int = 32, burn: int = 4, chains: int = 16
 ) -> Estimate:
     """Estimate the log marginal likelihood by thermodynamic integration.
 
@@ -73,7 +83,8 @@ def path(
     ----------
     temperatures, draws, burn
         Rungs between base and posterior, by default as many as it takes for the chains to agree; particles
-        at each, and steps that each makes there.
+        at each, which the variational optima share (with no fewer than 8 for any), and steps that each makes
+        there.
     chains
         Islands that climb the ladder once each; the standard error comes from their differences
         (jackknife), and adds a part of what half as many rungs would change, as a measure of the integral's
@@ -85,21 +96,17 @@ def path(
         ``details`` hold the two parts of the error, and ``bounds``: the sums of E_a[l] and of E_b[l] as the
         draws have them, between which the integral lies.
     """
-    climbed = _tall_enough(problem, temperatures, 64, draws, burn, chains)
-    fine, coarse, first = climbed.rises(), climbed.rises(2), climbed.mover.log_constant
-    value, sampled, _ = jackknife(
-        lambda which: first + _integral(fine, which, climbed.log_odds()), chains, chains * draws
-    )
-    halved = first + _integral(coarse, np.arange(chains), climbed.log_odds(2))
+    climbed = _tall_enough(problem, temperatures, draws, burn, chains)
+    value, sampled, _ = jackknife(_added(climbed, _integrals), chains, chains * draws)
+    halved = _added(climbed, lambda one: _integrals(one, 2))(np.arange(chains))
     missed = abs(value - halved) / 15  # the error falls like step⁴
-    few = (
-        f"{len(climbed.tau)} temperatures are too few to tell the error of the integral; take at least {FEW}"
-    )
-    note = "; ".join(filter(None, [_note(problem, climbed), few if len(climbed.tau) < FEW else ""]))
+    rungs = climbed.tau.shape[1]
+    few = f"{rungs} temperatures are too few to tell the error of the integral; take at least {FEW}"
+    note = "; ".join(filter(None, [_note(problem, climbed), few if rungs < FEW else ""]))
     details = {
         "freedom": chains - 1,
         "tau": climbed.tau,
-        "bounds": tuple(first + sum(float(end.mean()) for end in side) for side in zip(*fine, strict=True)),
+        "bounds": tuple(_log_sum(side) for side in zip(*map(_bounds, climbed.parts), strict=True)),
         "sampling_error": sampled,
         "integration_error": missed,
         "trustworthy": not note,
@@ -107,6 +114,28 @@ def path(
     }
     error = None if sampled is None else float(np.hypot(sampled, missed))
     return Estimate("path", value, "Monte Carlo", {"integral": value}, stderr=error, details=details)
+
+
+def _added(climbed: Ladders, part: Callable[[Ladder], Part]) -> Part:
+    """Return what some chains say of the log evidence: its parts, one of each ladder, added up."""
+    parts = [part(one) for one in climbed.parts]
+    return lambda which: _log_sum([log_part(which) for log_part in parts])
+
+
+def _log_sum(logs: Sequence[float]) -> float:
+    return float(logsumexp(logs))
+
+
+def _integrals(one: Ladder, step: int = 1) -> Part:
+    """Return the integral along every so many rungs of a ladder, as some chains say."""
+    rises, odds, first = one.rises(step), one.log_odds(step), one.mover.log_constant
+    return lambda which: first + _integral(rises, which, odds)
+
+
+def _bounds(one: Ladder) -> tuple[float, ...]:
+    """Return the sums of E_a[l] and of E_b[l] as draws have them."""
+    sides = zip(*one.rises(), strict=True)
+    return tuple(one.mover.log_constant + sum(float(end.mean()) for end in side) for side in sides)
 
 
 def _integral(rises: Rises, which: Integers, log_odds: Rises | None = None) -> float:
@@ -143,22 +172,26 @@ def bridge(
 
     ``temperatures``, ``draws``, ``burn`` and ``chains`` are as in `path`.
     """
-    climbed = _tall_enough(problem, temperatures, 32, draws, burn, chains)
-    rises = climbed.rises()
+    climbed = _tall_enough(problem, temperatures, draws, burn, chains)
+    value, error, _ = jackknife(_added(climbed, _log_ratios), chains, chains * draws)
+    note = _note(problem, climbed)
+    details = {"freedom": chains - 1, "tau": climbed.tau, "trustworthy": not note, "note": note}
+    return Estimate("bridge", value, "Monte Carlo", {"log ratios": value}, stderr=error, details=details)
 
-    log_odds = climbed.log_odds()
 
-    def log_ratios(which: Integers) -> float:
-        out = climbed.mover.log_constant
-        for (below, above), odds in zip(rises, log_odds, strict=True):
+def _log_ratios(one: Ladder) -> Part:
+    """Return the sum of log ratios between neighbours on a ladder, as some chains say."""
+    pairs = list(zip(one.rises(), one.log_odds(), strict=True))
+
+    def added(which: Integers) -> float:
+        out = one.mover.log_constant
+        for (below, above), odds in pairs:
+            draws = below.shape[1]
             low, high = (np.repeat(share / draws, draws) for share in _shares(odds, which))
             out += _log_ratio(below[which].ravel(), above[which].ravel(), low, high)
         return out
 
-    value, error, _ = jackknife(log_ratios, chains, chains * draws)
-    note = _note(problem, climbed)
-    details = {"freedom": chains - 1, "tau": climbed.tau, "trustworthy": not note, "note": note}
-    return Estimate("bridge", value, "Monte Carlo", {"log ratios": value}, stderr=error, details=details)
+    return added
 
 
 def _log_ratio(below: Array, above: Array, low: Array | None = None, high: Array | None = None) -> float:
@@ -181,7 +214,7 @@ def _log_ratio(below: Array, above: Array, low: Array | None = None, high: Array
 
 @dataclass(frozen=True, eq=False)
 class Ladder:
-    """Draws at every rung from a base to the posterior.
+    """Draws at every rung from one base to its part of the posterior.
 
     Attributes
     ----------
@@ -193,24 +226,16 @@ class Ladder:
         What was drawn at each rung: draws of one chain, then those of the next.
     log_z
         What each chain's weights say of log Z at every rung; (chains, rungs).
-    interrupted
-        Whether a longer one was being climbed.
     """
 
     mover: Mover[Any]
     tau: Array
     states: Sequence[State]
     log_z: Array
-    interrupted: bool = False
 
     def rises(self, step: int = 1) -> Rises:
         """Return l for neighbours on every so many rungs, the last among them."""
         return [(self._rise(a, a, b), self._rise(b, a, b)) for a, b in self._neighbours(step)]
-
-    @property
-    def spread(self) -> float:
-        """Standard deviation between chains of what their weights say of the log evidence."""
-        return float(self.log_z[:, -1].std(ddof=1)) if len(self.log_z) > 1 else 0.0
 
     def log_odds(self, step: int = 1) -> Rises:
         """Return log Z of every chain at both neighbours, on every so many rungs; (chains,) each."""
@@ -232,28 +257,60 @@ class Ladder:
         return rise.reshape(len(self.log_z), -1)
 
 
-def _tall_enough(
-    problem: Problem, temperatures: int | None, first: int, draws: int, burn: int, chains: int
-) -> Ladder:
-    """Return a ladder of so many rungs, or of as many as it takes for the chains to agree.
+@dataclass(frozen=True, eq=False)
+class Ladders:
+    """Ladders from bases to their parts of the posterior, all with as many chains and rungs.
 
-    If that is interrupted, the last ladder that was climbed to its end.
+    Attributes
+    ----------
+    parts
+        One of each base; what they lead to adds up to the evidence.
+    interrupted
+        Whether longer ones were being climbed.
     """
-    rungs, climbed = temperatures or first, None
+
+    parts: Sequence[Ladder]
+    interrupted: bool = False
+
+    @property
+    def tau(self) -> Array:
+        """How far along its path the rungs of each are; (ladders, rungs)."""
+        return np.array([one.tau for one in self.parts])
+
+    @property
+    def spread(self) -> float:
+        """Standard deviation between chains of what their weights say of the log evidence."""
+        logs = logsumexp([one.log_z[:, -1] + one.mover.log_constant for one in self.parts], axis=0)
+        return float(logs.std(ddof=1)) if len(logs) > 1 else 0.0
+
+    @property
+    def counts(self) -> Array:
+        """What is known of the draws at the ends, those of all ladders mixed; (chains, draws, size)."""
+        counts = [one.counts for one in self.parts]
+        place = np.concatenate([(np.arange(c.shape[1]) + 0.5) / c.shape[1] for c in counts])
+        return np.asarray(np.concatenate(counts, axis=1)[:, np.argsort(place, kind="stable")])
+
+
+def _tall_enough(problem: Problem, temperatures: int | None, draws: int, burn: int, chains: int) -> Ladders:
+    """Return ladders of so many rungs, or of as many as it takes for the chains to agree.
+
+    If that is interrupted, the last ones that were climbed to their ends.
+    """
+    rungs, climbed = temperatures or FIRST, None
     while True:
         try:
             problem.say(f"a ladder of {rungs} temperatures")
-            climbed = ladder(problem, rungs, draws, burn, chains)
+            climbed = ladders(problem, rungs, draws, burn, chains)
         except KeyboardInterrupt:
             if climbed is None:
                 raise
             return replace(climbed, interrupted=True)
-        if temperatures is not None or climbed.spread <= EVEN or rungs >= GROWTH * first:
+        if temperatures is not None or climbed.spread <= EVEN or rungs >= GROWTH * FIRST:
             return climbed
         rungs *= GROWTH
 
 
-def _note(problem: Problem, climbed: Ladder) -> str:
+def _note(problem: Problem, climbed: Ladders) -> str:
     """Say why the error is not to be trusted; nothing if it is."""
     notes = []
     if climbed.interrupted:
@@ -267,27 +324,35 @@ def _note(problem: Problem, climbed: Ladder) -> str:
     return "; ".join(filter(None, [mixing_note(problem, heights), *notes]))
 
 
-def ladder(problem: Problem, temperatures: int, draws: int, burn: int, chains: int) -> Ladder:
-    """Draw completions at every rung of a ladder from a base to the posterior.
+def ladders(problem: Problem, temperatures: int, draws: int, burn: int, chains: int) -> Ladders:
+    """Draw completions at every rung of ladders from bases to the posterior.
 
-    Every chain is an island of ``draws`` particles that climbs the ladder once, moving ``burn`` steps at each
+    Every chain is an island of particles on each ladder, which climbs it once, moving ``burn`` steps at each
     rung after particles were drawn anew by their weights: what is missed by moves that do not mix, weights
-    make up for. Rungs lie such that every step leaves weights about as even.
+    make up for. Rungs lie such that every step leaves weights about as even. Particles of different bases do
+    not compete: one whose part is small half-way, and great at the end, would have few left by then.
     """
     if temperatures < 2:
         raise ParameterError(f"temperatures must be at least two, base and posterior, not {temperatures}")
     check_positive(draws=draws, chains=chains)
     laid, generator = lay_out(problem), np.random.default_rng(problem.rng)
-    laid.check_room(chains, temperatures * draws, ("counts",))
-    mover = _mover(problem, laid, generator)
-    tau = finer(schedule(mover, generator), steps=temperatures - 1)
-    rungs = list(climbing(mover, tau, chains, draws, generator, max(burn, 1), always=True))
-    return Ladder(mover, tau, [rung.state for rung in rungs], np.stack([r.log_z for r in rungs], axis=1))
+    movers = _movers(problem, laid, generator)
+    many = [max(round(share * draws), min(LEAST, draws)) for _, share in movers]
+    laid.check_room(chains, temperatures * sum(many), ("counts",))
+    parts = []
+    for (mover, _), particles in zip(movers, many, strict=True):
+        tau = finer(schedule(mover, generator), steps=temperatures - 1)
+        rungs = list(climbing(mover, tau, chains, particles, generator, max(burn, 1), always=True))
+        log_z = np.stack([rung.log_z for rung in rungs], axis=1)
+        parts.append(Ladder(mover, tau, [rung.state for rung in rungs], log_z))
+    return Ladders(parts)
 
 
-def _mover(problem: Problem, laid: Chains, rng: np.random.Generator) -> Mover[Any]:
-    """Return a path to the posterior: from variational optima where there are tables alone."""
+def _movers(problem: Problem, laid: Chains, rng: np.random.Generator) -> list[tuple[Mover[Any], float]]:
+    """Return paths to parts of the posterior, and their shares: one from each optimum of tables alone."""
     if isinstance(laid, NumericChains):
-        return NumericMover(laid, rng)
+        return [(NumericMover(laid, rng), 1.0)]
     assert isinstance(laid, TableChains)
-    return optima(problem, rng).mover(laid, LEARNED) or from_prior(laid)
+    mover = optima(problem, rng, STARTS, OPTIMA).mover(laid, LEARNED) or from_prior(laid)
+    alone = np.eye(len(mover.weights))
+    return [(replace(mover, weights=one), float(w)) for one, w in zip(alone, mover.weights, strict=True)]
