@@ -14,8 +14,8 @@ from scipy import stats
 from lacunary.data.holes import hide, make_holes
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError, TooWideError
-from lacunary.evidence.gibbs import gibbs
 from lacunary.evidence.exact import exact
+from lacunary.evidence.gibbs import gibbs
 from lacunary.evidence.ladder import ladders
 from lacunary.evidence.movers import TableMover
 from lacunary.evidence.problem import Problem

@@ -118,3 +118,11 @@ def test_chains_that_stayed_at_modes_of_their_own_are_not_trusted() -> None:
     apart = loo_of(logs, np.ones(6))
     assert not apart.trustworthy
     assert "did not mix" in str(apart)
+
+
+def test_one_row_tells_no_error() -> None:
+    graph = lac.dag("A -> B", states=2)
+    one, two = (lac.Table(graph.schema, np.repeat([[0, 1]], n, axis=0).astype(np.int32)) for n in (1, 2))
+    assert "±" not in str(lac.loo(graph, one, draws=20))
+    assert "one row alone" in str(lac.loo(graph, one, draws=20))
+    assert "±" in str(lac.loo(graph, two, draws=20))

@@ -112,6 +112,8 @@ class Loo:
     def _warnings(self) -> str:
         """Say what is not to be trusted, a line for each; nothing if all is."""
         bad, out = int((self.pareto_k > self.good).sum()), ""
+        if not self.weights.sum() > 1.0:
+            out += "\none row alone does not tell how rows differ, so that there is no error"
         if bad:
             out += (
                 f"\n{bad} of {len(self.by_row)} rows have k̂ above {self.good:.2g}: their densities, and the "
@@ -142,11 +144,15 @@ class Loo:
         height = {"log_likelihood": self.log_density @ self.weights}  # whose mixing `arviz.loo` asks for
         return arviz.from_dict(posterior=height, log_likelihood={"rows": self.log_density})
 
+    def _said(self, value: float, error: float) -> str:
+        """Say a sum over rows with its error, which more than one row tells."""
+        return f"{value:.2f} ± {error:.2g}" if self.weights.sum() > 1.0 else f"{value:.2f}"
+
     def __str__(self) -> str:
         return (
             f"expected log-density of new rows, in nats, higher is better (no estimate of the evidence)\n"
-            f"PSIS-LOO  {self.elpd:.2f} ± {self.stderr:.2g}, effective parameters {self.parameters:.1f}\n"
-            f"WAIC      {self.waic:.2f} ± {self.waic_stderr:.2g}, effective parameters "
+            f"PSIS-LOO  {self._said(self.elpd, self.stderr)}, effective parameters {self.parameters:.1f}\n"
+            f"WAIC      {self._said(self.waic, self.waic_stderr)}, effective parameters "
             f"{float(self.weights @ (self.lppd - self.waic_by_row)):.1f}{self._warnings()}"
             + (f"\nnote: {self.doubts}" if self.doubts else "")
         )
