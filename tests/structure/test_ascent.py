@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,16 +11,26 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import lacunary as lac
+from lacunary.kernels import ascent, hooks
+from lacunary.kernels.compile import COMPILES
 from lacunary.structure.board import RUN, Board
 from lacunary.structure.constraints import Constraints
 from lacunary.structure.gaussian import BGe, GaussianBIC
 from lacunary.structure.move import Add
-from lacunary.structure.prior import StructurePrior
+from lacunary.structure.prior import PriorGiven, StructurePrior
 from lacunary.structure.score import FamilyScore
 from lacunary.structure.search import run
 from lacunary.structure.walk import Walk
 from tests.strategies import seeds
 from tests.structure.small import rules
+
+
+@pytest.fixture(autouse=True, scope="module")
+def due() -> Iterator[None]:
+    """The kernel is used from the first board on."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ascent, "EASY", -1)
+        yield
 
 
 class Asked:
@@ -44,7 +56,7 @@ def score_of(table: lac.Table, charged: bool) -> FamilyScore:
 @settings(max_examples=40, deadline=None)
 @given(st.data(), seeds, st.integers(1, 7), st.booleans(), st.sampled_from([None, "links", "beta-binomial"]))
 def test_a_climb_in_one_call_is_the_climb_move_by_move(
-    data: st.DataObject, seed: int, n: int, charged: bool, prior: str | None
+    data: st.DataObject, seed: int, n: int, charged: bool, prior: PriorGiven
 ) -> None:
     """To the last bit: the graph, the families' scores, all gains, and every step on the way."""
     table = table_of(seed, n)
@@ -105,3 +117,12 @@ def test_whoever_is_watched_walks_the_same_way(method: lac.SearchMethod) -> None
     watched = lac.search(table, method=method, rng=1, watch=lambda told: None)
     assert alone.path == watched.path
     assert alone.dag == watched.dag
+
+
+def test_few_boards_are_not_worth_a_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ascent, "EASY", 12)
+    monkeypatch.setattr(ascent, "_met", [0])
+    monkeypatch.setattr(hooks, "is_stored", lambda function: False)
+    table = table_of(3, 5)
+    boards = [Board(BGe.of(table), Constraints.of(table.schema), [()] * 5) for _ in range(3)]
+    assert [board.law is None for board in boards] == [True, True, not COMPILES]

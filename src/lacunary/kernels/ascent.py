@@ -11,15 +11,22 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunary.kernels.compile import called, compact
+from lacunary.kernels import hooks
+from lacunary.kernels.compile import COMPILES, called, compact
 from lacunary.kernels.graph import choose, link, unlink
 from lacunary.kernels.swept import charged_terms, integrated_terms
 
-__all__ = ["Law", "Places", "Room", "Rules", "ascend", "room_for"]
+__all__ = ["Law", "Places", "Room", "Rules", "ascend", "is_due", "room_for"]
 
 Bools = NDArray[np.bool_]
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
+
+EASY = 3000
+"""Variables of all boards together from which on the kernel is compiled: without it they take about a quarter
+of a second, and compiling takes two."""
+
+_met = [0]
 
 
 class Law(NamedTuple):
@@ -78,6 +85,12 @@ class Room(NamedTuple):
     fresh: Array
     parents: Index
     waiting: Index
+
+
+def is_due(variables: int) -> bool:
+    """Whether a board of so many variables is for the kernel: it is on disk, or pays."""
+    _met[0] += variables
+    return COMPILES and (_met[0] > EASY or hooks.is_stored(ascend))
 
 
 def room_for(size: int) -> Room:

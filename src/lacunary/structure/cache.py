@@ -13,7 +13,7 @@ from lacunary.data.schema import Schema
 from lacunary.kernels.ascent import Law
 from lacunary.learn.check import MOST_CELLS
 from lacunary.maths.arrays import Array, Booleans
-from lacunary.structure.score import FamilyScore, Parents, announce, law_of
+from lacunary.structure.score import FamilyScore, Parents, announce
 
 __all__ = ["Cache", "Room"]
 
@@ -95,7 +95,7 @@ class Cache:
     @property
     def matrix_law(self) -> Law | None:
         """How kernels work the score out for themselves, which then takes less time than to remember it."""
-        return law_of(self.score) if self.room is None or self.room.ample else None
+        return getattr(self.score, "matrix_law", None) if self.room is None or self.room.ample else None
 
     def fetch(self, families: Iterable[Key], toggled: bool) -> None:
         """Have what will be asked for next worked out at once, where the score can (`fetch`)."""

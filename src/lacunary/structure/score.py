@@ -11,7 +11,7 @@ import numpy as np
 from lacunary.data.schema import Schema
 from lacunary.errors import TableError
 from lacunary.family.registry import family_class
-from lacunary.kernels.ascent import Law
+from lacunary.kernels.ascent import Law, is_due
 from lacunary.maths.arrays import Array, Booleans
 
 __all__ = [
@@ -128,8 +128,9 @@ class Sum:
 
 
 def law_of(score: FamilyScore) -> Law | None:
-    """Return how kernels work a score out for themselves, where they can: it is read off one matrix."""
-    return getattr(score, "matrix_law", None)
+    """Return how kernels work out a score that is read off one matrix; none for others, or unless it pays."""
+    law: Law | None = getattr(score, "matrix_law", None)
+    return law if law is not None and is_due(score.variables) else None
 
 
 def toggle(parents: Parents, other: int) -> Parents:
