@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunary.kernels.compile import inlined, patient
+from lacunary.kernels.compile import called, inlined, patient
 
-__all__ = ["best_move", "join", "part"]
+__all__ = ["best_move", "choose", "join", "link", "part", "unlink"]
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -21,6 +21,12 @@ NONE = -np.inf
 @patient
 def join(above: Bools, tail: int, head: int) -> None:
     """Put in tail → head: head and all below it have tail and all above it as ancestors."""
+    link(above, tail, head)
+
+
+@called
+def link(above: Bools, tail: int, head: int) -> None:
+    """Do `join`, within another kernel."""
     n = len(above)
     for low in range(n):
         if low == head or above[low, head]:
@@ -36,6 +42,12 @@ def part(arcs: Bools, above: Bools, head: int, waiting: NDArray[np.int64]) -> No
     ``waiting`` has room for n numbers. A node's turn comes once none of its parents waits; the first to
     wait is head, so there always is one.
     """
+    unlink(arcs, above, head, waiting)
+
+
+@called
+def unlink(arcs: Bools, above: Bools, head: int, waiting: NDArray[np.int64]) -> None:
+    """Do `part`, within another kernel."""
     n, many, node = len(above), 0, head
     for low in range(n):
         if low == head or above[low, head]:
@@ -139,6 +151,25 @@ def best_move(
     tie
         How near the greatest gain is as good.
     """
+    return choose(arcs, above, free, required, many, most, barred, gain, counted, more, less, tie)
+
+
+@called
+def choose(
+    arcs: Bools,
+    above: Bools,
+    free: Bools,
+    required: Bools,
+    many: NDArray[np.int64],
+    most: int,
+    barred: Bools,
+    gain: Floats,
+    counted: Bools,
+    more: float,
+    less: float,
+    tie: float,
+) -> tuple[int, int, int, float]:
+    """Do `best_move`, within another kernel."""
     n = len(arcs)
     here, there = NONE, NONE  # the greatest gains so far of putting in or out, and of turning
     for tail in range(n):  # no legal move among the arcs gone through gains more than these

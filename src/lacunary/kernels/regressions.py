@@ -1,4 +1,8 @@
-"""The modes of many small regressions at once: each takes less time than a call of linear algebra."""
+"""Many small regressions at once: each takes less time than a call of linear algebra.
+
+Rows without holes are (n + 1, rows), first the ones of z = (1, x): what a family of few parents makes of them
+are a few columns.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +12,27 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunary.kernels.compile import bare
+from lacunary.kernels.compile import bare, called
+from lacunary.kernels.lanes import U
 
-__all__ = ["Families", "put_modes"]
+__all__ = ["Families", "add_pairs", "log_densities", "log_normalizers", "put_modes", "squared"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 EPSILON, TINY = float(np.finfo(np.float64).eps), float(np.finfo(np.float64).tiny)
 
+ROWS = 256
+"""Rows that are gone over together: few enough to stay in the nearest cache."""
+
+LARGE = 1e300
+"""Where squared residuals end, so that an outlier has a log-density however far it lies."""
+
+LOG_2PI = math.log(2.0 * math.pi)
+
 
 class Families(NamedTuple):
-    """Regressions of several networks.
+    """Regressions of several networks, network by network.
 
     Attributes
     ----------
@@ -34,12 +47,35 @@ class Families(NamedTuple):
     members: Index
 
 
+@called
+def _factor(moment: Array, families: Families, f: int, room: Array) -> bool:
+    """Put the Cholesky factor L of family f's moments into ``room``, row by row; tell whether it is sound.
+
+    Where a coordinate is redundant, which `lacunary.maths.moments.factor` decides in the same way, it is not.
+    """
+    c, begin = families.network[f], families.first[f]
+    size = families.first[f + 1] - begin
+    for i in range(size):  # rows before i of ``room`` are of L
+        row = families.members[begin + i]
+        for j in range(i + 1):
+            left = moment[c, row, families.members[begin + j]]
+            for k in range(j):
+                left -= room[i * size + k] * room[j * size + k]
+            if j < i:
+                room[i * size + j] = left / room[j * size + j]
+            elif left > max(size * EPSILON * moment[c, row, row], TINY):
+                room[i * size + i] = math.sqrt(left)
+            else:
+                return False
+    return True
+
+
 @bare
 def put_modes(moment: Array, divisor: Array, families: Families, room: Array, root: Array) -> bool:
     """Put (−coefficients, 1)/σ of every regression into the child's row of A; tell whether all are sound.
 
     As `lacunary.maths.regression.peak`: σ² is what the child has left over its network's divisor. Where a
-    coordinate is redundant, which `lacunary.maths.moments.factor` decides in the same way, it ends at once.
+    coordinate is redundant it ends at once.
 
     Parameters
     ----------
@@ -51,20 +87,10 @@ def put_modes(moment: Array, divisor: Array, families: Families, room: Array, ro
         A, zero where nothing is put; (networks, n, n + 1).
     """
     for f in range(len(families.network)):  # the rows of A of the families before f are put
+        if not _factor(moment, families, f, room):
+            return False
         c, begin = families.network[f], families.first[f]
         size = families.first[f + 1] - begin
-        for i in range(size):  # rows before i of ``room`` are of L, where LLᵀ are the family's moments
-            row = families.members[begin + i]
-            for j in range(i + 1):
-                left = moment[c, row, families.members[begin + j]]
-                for k in range(j):
-                    left -= room[i * size + k] * room[j * size + k]
-                if j < i:
-                    room[i * size + j] = left / room[j * size + j]
-                elif left > max(size * EPSILON * moment[c, row, row], TINY):
-                    room[i * size + i] = math.sqrt(left)
-                else:
-                    return False
         last = size - 1
         child = families.members[begin + last]
         over = math.sqrt(divisor[c]) / room[last * size + last]
@@ -76,3 +102,146 @@ def put_modes(moment: Array, divisor: Array, families: Families, room: Array, ro
             room[last * size + i] = slope / room[i * size + i]
             root[c, child - 1, families.members[begin + i]] = -over * room[last * size + i]
     return True
+
+
+@bare
+def log_normalizers(moment: Array, dof: Array, families: Families, room: Array, out: Array) -> bool:
+    """Add log Z of every regression to its network's; tell whether all are sound.
+
+    As `lacunary.maths.regression.log_normalizer`. ``dof`` are the degrees of freedom of a child without
+    parents, each parent is one more; (networks,). ``out`` is (networks,), all else as for `put_modes`.
+    """
+    for f in range(len(families.network)):
+        if not _factor(moment, families, f, room):
+            return False
+        size = families.first[f + 1] - families.first[f]
+        half = 0.5 * (dof[families.network[f]] + size - 2)
+        log = 0.5 * (size - 1) * LOG_2PI + math.lgamma(half)
+        for i in range(size - 1):
+            log -= math.log(room[i * size + i])
+        out[families.network[f]] += log - half * math.log(0.5 * room[size * size - 1] ** 2)
+    return True
+
+
+@bare
+def squared(moment: Array, root: Array, families: Families, out: Array) -> None:
+    """Add tr(A T Aᵀ) of every network; T is its moments, or the one there is; ``out`` is (networks,)."""
+    for f in range(len(families.network)):
+        c, begin, end = families.network[f], families.first[f], families.first[f + 1]
+        own, child = c if c < len(moment) else 0, families.members[end - 1] - 1
+        for i in range(begin, end):
+            along = 0.0
+            for j in range(begin, end):
+                place = families.members[j]
+                along += moment[own, families.members[i], place] * root[c, child, place]
+            out[c] += along * root[c, child, families.members[i]]
+
+
+@bare
+def log_densities(
+    cells: Array,
+    families: Families,
+    root: Array,
+    constant: Array,
+    begin: int,
+    end: int,
+    room: Array,
+    out: Array,
+) -> None:
+    """Put g − ½‖Az‖² of rows without holes, from ``begin`` to ``end``, into ``out``, (networks, rows).
+
+    ``cells`` are (n + 1, rows), ``root`` and ``constant`` A and g of each network, of which the families tell
+    where A is not zero. ``room`` is (2, `ROWS`).
+    """
+    sums, squares = room[0], room[1]
+    for at in range(begin, end, ROWS):  # ``out`` has all rows before
+        rows = min(ROWS, end - at)
+        for f in range(len(families.network)):
+            c, first, last = families.network[f], families.first[f] + 1, families.first[f + 1]
+            own = root[c, families.members[last - 1] - 1]
+            if f == 0 or families.network[f - 1] != c:
+                for r in range(rows):
+                    squares[r] = 0.0
+            share, cell = own[families.members[first]], cells[families.members[first]]
+            for r in range(rows):
+                sums[U(r)] = own[0] + share * cell[U(at + r)]
+            for k in range(first + 1, last):
+                share, cell = own[families.members[k]], cells[families.members[k]]
+                for r in range(rows):
+                    sums[U(r)] += share * cell[U(at + r)]
+            for r in range(rows):
+                squares[U(r)] += sums[U(r)] * sums[U(r)]
+            if f + 1 == len(families.network) or families.network[f + 1] != c:
+                for r in range(rows):
+                    out[c, at + r] = constant[c] - 0.5 * min(squares[r], LARGE)
+
+
+@bare
+def add_pairs(
+    cells: Array,
+    families: Families,
+    weights: Array,
+    least: float,
+    begin: int,
+    end: int,
+    kept: Index,
+    room: Array,
+    out: Array,
+) -> None:
+    """Put Σ weight · z_i z_j over rows from ``begin`` to ``end`` where i and j are of one family.
+
+    And where one is that of the one, or both are the same; all else stays as it is.
+
+    Parameters
+    ----------
+    cells
+        As for `log_densities`.
+    weights
+        (networks, rows).
+    least
+        Rows of a smaller part of a network's greatest weight leave no trace.
+    kept, room
+        As many as there are rows from ``begin`` to ``end``, and as many columns of them as ``cells`` has.
+    out
+        Zeros; (networks, n + 1, n + 1).
+    """
+    for f in range(len(families.network)):  # ``out`` has the pairs of all families before
+        c, first, last = families.network[f], families.first[f] + 1, families.first[f + 1]
+        if f == 0 or families.network[f - 1] != c:
+            _gather(cells, weights[c], least, begin, end, kept, room, out[c])
+        for i in range(first, last):
+            for j in range(first, i):
+                one, two = families.members[i], families.members[j]
+                if out[c, one, two] == 0.0:
+                    total, left, right = 0.0, room[one], room[two]
+                    for r in range(kept[0]):
+                        total += left[U(r)] * right[U(r)]
+                    out[c, one, two] = out[c, two, one] = total
+
+
+@called
+def _gather(
+    cells: Array, weights: Array, least: float, begin: int, end: int, kept: Index, room: Array, out: Array
+) -> None:
+    """Put √weight z of the rows that count into ``room``, and their sums and squares into ``out``.
+
+    ``kept`` has their number in the end.
+    """
+    most, many = 0.0, 0
+    for r in range(begin, end):
+        most = max(most, weights[r])
+    for r in range(begin, end):
+        if weights[r] > least * most:
+            kept[many] = r
+            room[0, many] = math.sqrt(weights[r])
+            many += 1
+    for i in range(len(cells)):
+        total, square, own, cell = 0.0, 0.0, room[i], cells[i]
+        for r in range(many if i else 0):
+            own[U(r)] = room[0, U(r)] * cell[U(kept[r])]
+        for r in range(many):
+            total += room[0, U(r)] * own[U(r)]
+            square += own[U(r)] * own[U(r)]
+        out[0, i] = out[i, 0] = total
+        out[i, i] = square
+    kept[0] = many

@@ -118,6 +118,7 @@ class Beginnings:
 
     def __init__(self, learner: MixtureLearner, source: Source, ess: float, seed: int) -> None:
         self.learner, self.source, self.ess, self.seed = learner, source, ess, seed
+        self._drawn: dict[int, Parameters] = {}
 
     @cached_property
     def plain(self) -> Places:
@@ -219,11 +220,18 @@ class Beginnings:
         many, noise = len(structures), self.learner.first_noise
         return replace(model, weights=np.append(np.full(many, 1.0 / many) * (1.0 - noise), noise))
 
+    def _any(self, many: int, first: Structure) -> Parameters:
+        """Return a draw for rows without holes, which are what they are under any; kept."""
+        if many not in self._drawn:
+            self._drawn[many] = self.drawn((first,) * many, 0)
+        return self._drawn[many]
+
     def entered(self, beginning: Beginning, first: Structure, forest: Forest | None) -> Parameters:
         """Return the parameters that go with groups of rows, for a structure or for the best forests."""
-        drawn = self.drawn(beginning.structures or (first,) * beginning.many, 0)
+        structures = beginning.structures or (first,) * beginning.many
+        drawn = self._any(beginning.many, first) if self.complete else self.drawn(structures, 0)
         shares = self.learner.shared(beginning.shares, beginning.noise)
-        model, completed = self.learner.given(drawn, shares, 1 if self.complete else TURNS)
+        model, completed = self.learner.given(drawn, shares, 1 if self.complete else TURNS, structures)
         return (
             model
             if forest is None

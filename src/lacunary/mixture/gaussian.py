@@ -24,15 +24,15 @@ from lacunary.family.regression import VARIANCE_FLOOR
 from lacunary.infer.gaussian import Forms, GaussianRows
 from lacunary.infer.network import Network
 from lacunary.infer.scale import Scale, check_squares
-from lacunary.kernels.regressions import Families, put_modes
+from lacunary.kernels.regressions import Families, log_normalizers, put_modes, squared
 from lacunary.maths import regression
 from lacunary.maths.moments import factor
-from lacunary.mixture.products import Products
+from lacunary.mixture.sparse import SparseRows, is_sparse
 from lacunary.model.dag import Dag
 from lacunary.structure.cache import Cache, Room
-from lacunary.structure.gaussian import BGe, GaussianBIC, Normal
+from lacunary.structure.gaussian import BGe, GaussianBIC, MarginalRegressions, Normal
 from lacunary.structure.networks import standard
-from lacunary.structure.score import FamilyScore, Parents, Structure, total
+from lacunary.structure.score import FamilyScore, Structure, total
 from lacunary.structure.shares import Owners, Shares, cut, everything, summed, weights_of
 from lacunary.structure.walk import read_structure
 
@@ -79,9 +79,14 @@ class Gaussians:
         return np.diagonal(self.root[:, :, 1:], axis1=1, axis2=2)
 
     @property
-    def plain(self) -> bool:
-        """Whether no component has an arc."""
-        return not any(map(any, self.structures))
+    def families(self) -> Families:
+        """All regressions as kernels take them."""
+        return _families(self.structures)[0]
+
+    @property
+    def sparse(self) -> bool:
+        """Whether there are few arcs."""
+        return is_sparse(self.families, *self.root.shape[:2])
 
     @cached_property
     def forms(self) -> Forms:
@@ -97,24 +102,25 @@ class Seen:
         standard = scale.table(table).reals
         self.rows = GaussianRows(standard)
         whole = self.rows.complete and len(standard)
-        self.products = Products(np.insert(standard, 0, 1.0, axis=1)) if whole else None
+        self.sparse = SparseRows(self.rows.sorted) if whole else None
         #: What the units of the observed cells add to a row's log-density; (rows,).
         self.units = -(~np.isnan(standard) @ np.log(scale.spread))
 
     def log_evidence(self, models: Gaussians) -> Array:
         """Return the log-density of each row's observed cells; (rows, components)."""
-        logs = self.products.log_densities(models.forms) if self.products and models.plain else None
-        if logs is None:
+        if self.sparse and models.sparse:
+            logs = self.sparse.log_densities(models.forms, models.families)
+        else:
             logs = self.rows.log_evidence(models.forms)
         return np.asarray(logs + self.units[:, None])
 
     def statistics(self, models: Gaussians, weights: Array) -> Array:
         """Return Σ over rows of weight · E[z zᵀ | observed cells]; (components, n + 1, n + 1).
 
-        Narrow models without arcs have zeros for the products of two variables.
+        Narrow models of few arcs have zeros for products of two variables that are not of one family.
         """
-        if self.products and models.narrow and models.plain:
-            return self.products.moments(weights)
+        if self.sparse and models.narrow and models.sparse:
+            return self.sparse.moments(weights, models.families)
         return self.rows.moments(models.forms, weights)
 
     def completed(self, models: Gaussians, owner: Index, rng: np.random.Generator) -> Array:
@@ -161,8 +167,8 @@ class Gaussian:
         self.scale, inside = standard(source, prior)
         self.belief = inside.about
         self._prior = self.belief.moments
+        self._regressed = MarginalRegressions(self.belief)
         self.seen: Parts[Seen] = source.laid(partial(Seen, self.scale))
-        self._normalizers: dict[tuple[int, Parents], float] = {}
         self._scored: tuple[Array | None, list[Cache]] = (None, [])
         self._room = Room(self.schema)
         self._normalized: tuple[tuple[Structure, ...], float] = ((), 0.0)
@@ -271,11 +277,19 @@ class Gaussian:
 
     def log_complete_evidence(self, statistics: Array, structures: Sequence[Structure]) -> float:
         """Return the evidence of all components' expected data, in standardised units."""
-        return sum(total(score, s) for score, s in zip(self.scores(statistics), structures, strict=True))
+        own = tuple(structures)
+        count, known = statistics[:, 0, 0], None
+        if self.criterion == "bd":
+            self._regressed.check(statistics)
+            known = _normalized(statistics + self._prior, self.belief.dof(0) + count, own)
+        if known is None:
+            return sum(total(score, s) for score, s in zip(self.scores(statistics), own, strict=True))
+        return known - self._log_normalizers(own) - 0.5 * len(self.schema) * float(count.sum()) * LOG_2PI
 
     def fit(self, statistics: Array, models: Gaussians) -> Array:
         """Return N g − ½ tr(A T Aᵀ), T the expected moments: in standardised units; (components,)."""
-        squares = np.einsum("cij,cij->c", models.root @ statistics, models.root)
+        squares = np.zeros(len(models.root))
+        squared(statistics, models.root, models.families, squares)
         return np.asarray(statistics[:, 0, 0] * models.forms.constant - 0.5 * squares)
 
     def dimension(self, structures: Sequence[Structure]) -> int:
@@ -361,19 +375,13 @@ class Gaussian:
         """
         kept = self._normalized
         if kept[0] is not structures:
-            each = [
-                sum(self._family_normalizer(child, parents) for child, parents in enumerate(structure))
-                for structure in structures
-            ]
-            self._normalized = kept = structures, sum(each)
+            moments, dof = np.repeat(self._prior[None], len(structures), axis=0), self.belief.dof(0)
+            found = _normalized(moments, np.full(len(structures), dof), structures)
+            if found is None:
+                families = [(child, ps) for own in structures for child, ps in enumerate(own)]
+                found = sum(float(regression.log_normalizer(*self.belief.family(*one))) for one in families)
+            self._normalized = kept = structures, found
         return kept[1]
-
-    def _family_normalizer(self, child: int, parents: Parents) -> float:
-        """Return log Z of one regression's prior; kept, as structures have most of them in common."""
-        key = (child, parents)
-        if key not in self._normalizers:
-            self._normalizers[key] = float(regression.log_normalizer(*self.belief.family(child, parents)))
-        return self._normalizers[key]
 
     def _in_units(self, root: Array) -> Array:
         """Return A for columns in the data's units; (n, n + 1)."""
@@ -381,6 +389,13 @@ class Gaussian:
         out[:, 1:] /= self.scale.spread
         out[:, 0] -= out[:, 1:] @ self.scale.centre
         return out
+
+
+def _normalized(moments: Array, dof: Array, structures: tuple[Structure, ...]) -> float | None:
+    """Return log Z of all regressions under moments; none where a parent is redundant."""
+    (families, most), out = _families(structures), np.zeros(len(structures))
+    sound = log_normalizers(moments, dof, families, np.empty(most**2), out)
+    return float(out.sum()) if sound else None
 
 
 @lru_cache(maxsize=8)

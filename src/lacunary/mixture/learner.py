@@ -189,12 +189,15 @@ class MixtureLearner:
         """The share with which the noise begins beside groups of rows."""
         return min(self.noise_share, MOST_NOISE)
 
-    def given(self, drawn: Parameters, shares: Parts[Shares], turns: int) -> tuple[Parameters, Completed]:
+    def given(
+        self, drawn: Parameters, shares: Parts[Shares], turns: int, graphs: Sequence[Structure] = ()
+    ) -> tuple[Parameters, Completed]:
         """Return the parameters that go with shares, the noise last, and what these expect of the rows.
 
-        What holes hold is expected under parameters, at first those drawn: both take turns.
+        What holes hold is expected under parameters, at first those drawn: both take turns. The structures
+        are those drawn, unless graphs are given.
         """
-        structures = drawn.models.structures
+        structures = graphs or drawn.models.structures
         model, counts = drawn, counted(shares)
         for _ in range(turns):
             expected = self.engine.statistics(model.models, shares)

@@ -3,24 +3,74 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from math import isfinite
 
 import numpy as np
 
+from lacunary.kernels.ascent import Places, Rules, ascend, room_for
 from lacunary.kernels.graph import best_move
 from lacunary.maths.arrays import Array, Booleans, Integers
 from lacunary.structure.constraints import Constraints
 from lacunary.structure.move import Add, Move, Remove, Reverse
 from lacunary.structure.prior import StructurePrior
-from lacunary.structure.score import FamilyScore, Parents, announce, fetch, plans_ahead
+from lacunary.structure.result import Step
+from lacunary.structure.score import FamilyScore, Parents, announce, fetch, law_of, plans_ahead
 from lacunary.structure.sketch import Sketch
 
-__all__ = ["Board", "Kept"]
+__all__ = ["Ascent", "Board", "Kept"]
 
 Kept = tuple[Sketch, Array, Array, float, int]
 
+TURNED, ACTIONS = 2, {1: Add.action, -1: Remove.action, 2: Reverse.action}
+"""The kinds of moves as kernels write them."""
+
+RUN = 4
+"""Moves that a kernel makes in one call, at most: so many times as there are variables."""
+
 ROUNDING = 1e-11
 """Gains that differ by less than this part of the families' scores are ties: rounding must not choose."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ascent:
+    """Moves that were made in one go: `steps` says what they were.
+
+    Attributes
+    ----------
+    before, links
+        The families' scores, and the links that count, before the first.
+    logs
+        What numbers of links are worth beforehand.
+    moves, gains
+        As `lacunary.kernels.ascent.ascend` writes them.
+    over
+        Whether no further move gains.
+    """
+
+    before: Array
+    links: int
+    logs: Array
+    moves: Integers
+    gains: Array
+    over: bool
+
+    def __len__(self) -> int:
+        return len(self.moves)
+
+    def steps(self, names: Sequence[str], counted: Booleans) -> Iterator[Step]:
+        """Yield them one by one."""
+        terms, links = self.before.copy(), self.links
+        for (kind, tail, head), (added, own, other) in zip(
+            self.moves.tolist(), self.gains.tolist(), strict=True
+        ):
+            terms[head] = own
+            if kind == TURNED:
+                terms[tail] = other
+            elif counted[tail, head]:
+                links += kind
+            value = float(terms.sum()) + float(self.logs[links])
+            yield Step(ACTIONS[kind], names[tail], names[head], added, value)
 
 
 class Board:
@@ -53,28 +103,36 @@ class Board:
         self._plans_ahead = plans_ahead(score)
         self.prior = StructurePrior.of(None, constraints) if prior is None else prior
         self._nothing = np.zeros((len(parents), len(parents)), dtype=bool)
+        self.law = law_of(score)
+        self._space = None if self.law is None else room_for(len(parents))
         self._set(parents)
 
     def _set(self, parents: Sequence[Parents]) -> None:
         n = len(parents)
         self.sketch = Sketch(parents)
         self.links = self._links()
-        self._plan([(child, tuple(ps)) for child, ps in enumerate(parents)], toggled=False)
-        self.terms = np.array([self.score.family(child, tuple(ps)) for child, ps in enumerate(parents)])
-        self.gain = np.full((n, n), -np.inf)
-        self._stale = set(range(n))
+        self.terms, self.gain = np.empty(n), np.full((n, n), -np.inf)
+        self._stale: set[int] = set()
+        self._score(range(n))
+
+    def _score(self, children: Sequence[int]) -> None:
+        """Score families that changed; what moves into them gain with them, or once that is asked for."""
         self._value: float | None = None
         self._tie: float | None = None
+        if self.law is not None:
+            self._called(children, self._nothing, 0)
+            return
+        families = [(child, self.sketch.parents[child]) for child in children]
+        self._plan(families, toggled=False)
+        for child, ps in families:
+            self.terms[child] = self.score.family(child, ps)
+            self._stale.add(child)
 
     def jump(self, parents: Sequence[Parents]) -> None:
         """Go to another graph; only families that differ are scored."""
-        there = [tuple(ps) for ps in parents]
-        changed = list(self.sketch.become(there))
-        self._plan([(child, there[child]) for child in changed], toggled=False)
-        for child in changed:
-            self.terms[child] = self.score.family(child, there[child])
-            self._stale.add(child)
-            self._value = self._tie = None
+        changed = self.sketch.become([tuple(ps) for ps in parents])
+        if changed:
+            self._score(changed)
         self.links = self._links()
 
     def _plan(self, families: Sequence[tuple[int, Parents]], *, toggled: bool) -> None:
@@ -148,15 +206,10 @@ class Board:
         if not isinstance(move, Reverse) and self.prior.counted[move.tail, move.head]:
             self.links += 1 if isinstance(move, Add) else -1
         self.sketch.apply(move)
-        self._value = self._tie = None
-        parents = self.sketch.parents
-        families = [(child, parents[child]) for child in move.children]
-        self._plan(families, toggled=False)
-        for child, ps in families:
-            term = self.score.family(child, ps)
-            delta += term - self.terms.item(child)
-            self.terms[child] = term
-            self._stale.add(child)
+        before = [self.terms.item(child) for child in move.children]
+        self._score(move.children)
+        for child, old in zip(move.children, before, strict=True):
+            delta += self.terms.item(child) - old
         return delta
 
     def rise(self, barred: Booleans | None = None) -> tuple[Move, float] | None:
@@ -173,6 +226,38 @@ class Board:
             return move, added
         self.apply(move.opposite)
         return None
+
+    def ascend(self, barred: Booleans | None = None, most: int | None = None) -> Ascent:
+        """Make moves as `rise` does until none gains, or so many, or as many as one call of a kernel makes.
+
+        Only where the score is one that kernels work out (`law`).
+        """
+        size = RUN * len(self.terms) if most is None else min(most, RUN * len(self.terms))
+        before, links = self.terms.copy(), self.links
+        taken, moves, gains = self._called((), self._nothing if barred is None else barred, size)
+        self.sketch.changed({*moves[:taken, 1:].ravel().tolist()})
+        self._value = self._tie = None
+        return Ascent(before, links, self.prior.logs, moves[:taken], gains[:taken], taken < size)
+
+    def _called(self, children: Sequence[int], barred: Booleans, most: int) -> tuple[int, Integers, Array]:
+        """Have a kernel score some children and make moves; return how many, and what it wrote of them."""
+        assert self.law is not None
+        assert self._space is not None
+        sketch, rules, prior = self.sketch, self.constraints, self.prior
+        moves, gains = np.empty((most, 3), dtype=np.int64), np.empty((most, 3))
+        taken, self.links = ascend(
+            self.law,
+            Places(sketch.arcs, sketch.above, sketch.many, self.gain, self.terms),
+            np.array(children, dtype=np.int64),
+            Rules(rules.free, rules.required, rules.max_parents, prior.counted, prior.logs),
+            barred,
+            self.links,
+            ROUNDING,
+            self._space,
+            moves,
+            gains,
+        )
+        return taken, moves, gains
 
     def _refresh(self) -> None:
         """Score again the families whose parents have changed."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from lacunary.data.schema import Schema
+from lacunary.kernels.ascent import Law
 from lacunary.learn.check import MOST_CELLS
 from lacunary.maths.arrays import Array, Booleans
 from lacunary.structure.score import FamilyScore, Parents, announce
@@ -28,12 +29,12 @@ class Room:
         self.most = float(np.log(MOST_CELLS / max(len(schema), 1)))
         self._each, self._largest = self.logs.tolist(), float(self.logs.max(initial=0.0))
         self._real: list[bool] = self.real.tolist()
-        # A regression on all others, in every configuration of all that is discrete, is the largest family.
-        self._ample = 2.0 * log(float(self.real.sum()) + 3.0) + float(self.logs.sum()) <= self.most
+        #: A regression on all others, in every configuration of all that is discrete, is the largest family.
+        self.ample = 2.0 * log(float(self.real.sum()) + 3.0) + float(self.logs.sum()) <= self.most
 
     def full(self, child: int, parents: Parents) -> Booleans | None:
         """Tell which variables a family has no room for as further parents; (n,). None: there is room."""
-        if self._ample:
+        if self.ample:
             return None
         each, real = self._each, self._real
         size = 2.0 * log(sum([real[p] for p in parents]) + 3.0) if real[child] else each[child]
@@ -90,6 +91,11 @@ class Cache:
     def several(self) -> Callable[[Sequence[Key]], Sequence[Array]] | None:
         """What works out all terms of several families at once; none where the score cannot."""
         return getattr(self.score, "several", None)
+
+    @property
+    def matrix_law(self) -> Law | None:
+        """How kernels work the score out for themselves, which then takes less time than to remember it."""
+        return getattr(self.score, "matrix_law", None) if self.room is None or self.room.ample else None
 
     def fetch(self, families: Iterable[Key], toggled: bool) -> None:
         """Have what will be asked for next worked out at once, where the score can (`fetch`)."""

@@ -23,6 +23,9 @@ def climb(
 
     ``barred`` leaves moves out (`Board.best`); ``quiet`` where a search could not go on from halfway.
     """
+    at_once = walk.ascend(barred, most) if quiet or walk.watch is None else None
+    if at_once is not None:
+        return at_once
     taken = 0
     while most is None or taken < most:
         if not walk.rise(barred):

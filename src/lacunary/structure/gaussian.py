@@ -22,6 +22,7 @@ from lacunary.infer import prior as priors
 from lacunary.infer.empirical import stated
 from lacunary.infer.prior import standardised
 from lacunary.infer.scale import Scale, check_squares
+from lacunary.kernels.ascent import Law
 from lacunary.kernels.swept import charged_terms, integrated_terms, room_for
 from lacunary.maths.arrays import Array, Integers
 from lacunary.maths.moments import moments, parted
@@ -59,6 +60,10 @@ class Regressions(Protocol):
         """Return scale matrices and numbers of rows; (q, n, n) and (q,), from moments (q, n + 1, n + 1)."""
         ...
 
+    def law(self, scales: Array, counts: Array, units: Array) -> Law:
+        """Return the same as kernels take it, for one configuration; each term is less by ``units``; (n,)."""
+        ...
+
     def terms(self, scales: Array, counts: Array, child: int, parents: Parents, blank: float = 0.0) -> Array:
         """Return the child's terms, added up over configurations, and ``blank`` more of them without rows.
 
@@ -77,13 +82,26 @@ class MarginalRegressions:
 
     def prepare(self, moment: Array) -> tuple[Array, Array]:
         """Return the posterior scale matrices τ*, and the numbers of rows."""
+        self.check(moment)
         count, centre, scatter = parted(moment)
         gap = centre - self.prior.mu
         pull = self.prior.nu * count / (self.prior.nu + count)
-        pulled = pull[:, None] * gap**2 / (np.diagonal(self.prior.tau) + np.einsum("...ii->...i", scatter))
-        _check_near(pulled, self._dof + count)
         scale = self.prior.tau + scatter + pull[:, None, None] * gap[:, :, None] * gap[:, None, :]
         return np.ascontiguousarray(scale), np.ascontiguousarray(count)
+
+    def check(self, moment: Array) -> None:
+        """Refuse a prior whose means lie too far from those of rows with these moments."""
+        count, total = moment[:, 0, 0], moment[:, 1:, 0]
+        centre = total / np.where(count > 0, count, 1.0)[:, None]
+        scatter = np.einsum("...ii->...i", moment)[:, 1:] - centre * total
+        pull = self.prior.nu * count / (self.prior.nu + count)
+        pulled = pull[:, None] * (centre - self.prior.mu) ** 2 / (np.diagonal(self.prior.tau) + scatter)
+        _check_near(pulled, self._dof + count)
+
+    def law(self, scales: Array, counts: Array, units: Array) -> Law:
+        """Return the same as kernels take it."""
+        nu, nothing = float(self.prior.nu), np.empty(0)
+        return Law(False, scales, counts, self._scale, nu, self._dof, nothing, 0.0, units)
 
     def terms(self, scales: Array, counts: Array, child: int, parents: Parents, blank: float = 0.0) -> Array:
         """Return the log evidence; a configuration without rows adds nothing; (n + 1,)."""
@@ -145,6 +163,11 @@ class PenalizedRegressions:
         own[own <= 0] = NO_VARIANCE
         return np.ascontiguousarray(scatter), np.ascontiguousarray(count)
 
+    def law(self, scales: Array, counts: Array, units: Array) -> Law:
+        """Return the same as kernels take it."""
+        nothing = np.empty((0, 0))
+        return Law(True, scales, counts, nothing, 0.0, 0.0, self.floor, float(self._charge), units)
+
     def terms(self, scales: Array, counts: Array, child: int, parents: Parents, blank: float = 0.0) -> Array:
         """Return the charged log-likelihood; configurations without rows are charged too; (n + 1,)."""
         out, chosen = np.empty(scales.shape[1] + 1), np.array(parents, dtype=np.int64)
@@ -168,6 +191,11 @@ class _Gaussian:
         self._scales, self._counts = scales, counts
         self._jacobian = counts[0] * np.broadcast_to(np.asarray(log_scale), (self.variables,))
         self._last: tuple[int, Parents, Array] = (-1, (), np.empty(0))
+
+    @property
+    def matrix_law(self) -> Law:
+        """How kernels work it out for themselves."""
+        return self.regressions.law(self._scales, self._counts, self._jacobian)
 
     def family(self, child: int, parents: Parents) -> float:
         """Return the child's term, given its parents."""

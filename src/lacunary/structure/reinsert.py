@@ -63,8 +63,8 @@ class Reinsert:
             walk.jump(walk.best)
             nodes = range(len(walk.best))
             queue = [[node, way] for way in (0, 1) for node in nodes]
-            walk.memory = {"queue": queue, "until": len(walk.path) + self._most(walk.best)}
-        while walk.memory["queue"] and len(walk.path) < walk.memory["until"]:
+            walk.memory = {"queue": queue, "until": walk.steps + self._most(walk.best)}
+        while walk.memory["queue"] and walk.steps < walk.memory["until"]:
             node, way = walk.memory["queue"].pop(0)
             before = walk.best
             _replant(walk, node, way)

@@ -246,7 +246,7 @@ class Runner:
             raise KeyboardInterrupt
         found[part] = [walk.best] * many
         path = (*here.path, *walk.path) if plan.weigh else ()
-        return replace(here, moves=here.moves + len(walk.path), path=path)
+        return replace(here, moves=here.moves + walk.steps, path=path)
 
     def _inner(self, state: State) -> WatchSearch | None:
         moved = self.moved

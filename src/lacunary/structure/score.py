@@ -11,9 +11,20 @@ import numpy as np
 from lacunary.data.schema import Schema
 from lacunary.errors import TableError
 from lacunary.family.registry import family_class
+from lacunary.kernels.ascent import Law, is_due
 from lacunary.maths.arrays import Array, Booleans
 
-__all__ = ["FamilyScore", "Parents", "Structure", "Sum", "allowed_arcs", "check_observed", "toggle", "total"]
+__all__ = [
+    "FamilyScore",
+    "Parents",
+    "Structure",
+    "Sum",
+    "allowed_arcs",
+    "check_observed",
+    "law_of",
+    "toggle",
+    "total",
+]
 
 Parents = tuple[int, ...]
 """Parents of a variable as positions in the schema, in increasing order."""
@@ -114,6 +125,12 @@ class Sum:
     def toggled(self, child: int, parents: Parents) -> Array:
         """Return the child's term with each variable put in or taken out of its parents; (n,)."""
         return np.asarray(sum(score.toggled(child, parents) for score in self.scores))
+
+
+def law_of(score: FamilyScore) -> Law | None:
+    """Return how kernels work out a score that is read off one matrix; none for others, or unless it pays."""
+    law: Law | None = getattr(score, "matrix_law", None)
+    return law if law is not None and is_due(score.variables) else None
 
 
 def toggle(parents: Parents, other: int) -> Parents:

@@ -102,6 +102,11 @@ class Sketch:
                 self.add(parent, child)
         return differ
 
+    def changed(self, children: Iterable[int]) -> None:
+        """Take note that a kernel has changed some variables' parents in `arcs`."""
+        for child in children:
+            self.parents[child] = tuple(np.flatnonzero(self.arcs[:, child]).tolist())
+
     def _toggle(self, tail: int, head: int) -> None:
         parents = self.parents[head] = toggle(self.parents[head], tail)
         self.arcs[tail, head] = not self.arcs[tail, head]

@@ -16,7 +16,7 @@ from lacunary.learn.standing import damage_named
 from lacunary.learn.stop import is_enough
 from lacunary.maths.arrays import Booleans
 from lacunary.model.dag import Dag
-from lacunary.structure.board import Board, Kept
+from lacunary.structure.board import Ascent, Board, Kept
 from lacunary.structure.move import Move
 from lacunary.structure.result import Step
 from lacunary.structure.score import Parents, Structure
@@ -111,7 +111,8 @@ class Walk:
         self.method, self.board, self.rng, self.watch = method, board, rng, watch
         self.fingerprint = fingerprint
         self.schema: Schema = board.constraints.schema
-        self.path: list[Step] = []
+        self.steps = 0
+        self._path: list[Step | Ascent] = []
         self.memory: dict[str, Any] = {}
         self.first, self.bottom = board.parents, board.value
         self.best, self.top = self.first, self.bottom
@@ -133,7 +134,16 @@ class Walk:
             )
         self.best, self.top = self.board.parents, top
         self.board.jump(structure_of(trail.dag))
-        self.path, self.memory = list(trail.path), memory
+        self._path, self.steps, self.memory = list(trail.path), len(trail.path), memory
+
+    @property
+    def path(self) -> list[Step]:
+        """The steps so far; ``steps`` is how many."""
+        names, counted, out = self.schema.names, self.board.prior.counted, list[Step]()
+        for each in self._path:
+            out += [each] if isinstance(each, Step) else each.steps(names, counted)
+        self._path = [*out]
+        return out
 
     def take(self, move: Move) -> None:
         """Make a move, note it, and note the graph if it is the best."""
@@ -145,6 +155,23 @@ class Walk:
         if risen is not None:
             self._took(*risen)
         return risen is not None
+
+    def ascend(self, barred: Booleans | None = None, most: int | None = None) -> bool | None:
+        """Make the best moves until none gains, or so many, in one go; tell whether none gains.
+
+        None, and nothing is done, where the score is not one that kernels work out.
+        """
+        if self.board.law is None:
+            return None
+        while most != 0:
+            found = self.board.ascend(barred, most)
+            self._path.append(found)
+            self.steps += len(found)
+            self._seen(self.board.value)
+            if found.over:
+                return True
+            most = None if most is None else most - len(found)
+        return False
 
     def _took(self, move: Move, gain: float) -> None:
         names = self.schema.names
@@ -164,16 +191,21 @@ class Walk:
         self._note(Step("jump", "", "", self.board.value - before, self.board.value))
 
     def _note(self, step: Step) -> None:
-        self.path.append(step)
-        if step.score > self.top and step.score > self.top + self.board.tie:  # the tie costs a sum
-            self.best, self.top = self.board.parents, step.score
+        self._path.append(step)
+        self.steps += 1
+        self._seen(step.score)
+
+    def _seen(self, score: float) -> None:
+        """Keep the graph if it is the best."""
+        if score > self.top and score > self.top + self.board.tie:  # the tie costs a sum
+            self.best, self.top = self.board.parents, score
 
     def tell(self, part: float | None = None) -> None:
         """Say how far it is, at a moment from which the search could go on; stop if told to."""
         if self.watch is None:
             return
         told = SearchProgress(
-            self.method, len(self.path), self.board.sketch.size, self.board.value, self.top, part, self.trail
+            self.method, self.steps, self.board.sketch.size, self.board.value, self.top, part, self.trail
         )
         if is_enough(self.watch(told)):
             raise Halt

@@ -1,0 +1,163 @@
+"""Complete rows under components of few arcs, beside plain sums over rows and cells."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import lacunary as lac
+from lacunary.infer.gaussian import GaussianRows
+from lacunary.mixture import gaussian, sparse
+from lacunary.mixture.gaussian import Gaussian, Seen
+from lacunary.structure.score import Structure, total
+from tests.mixture.small import owned
+
+ROWS, WIDTH = 60, 4
+
+
+@pytest.fixture
+def engine() -> Gaussian:
+    values = np.random.default_rng(0).normal(3.0, [0.1, 1.0, 10.0, 1000.0], (ROWS, WIDTH))
+    return Gaussian(lac.read(values))
+
+
+def standard(engine: Gaussian) -> NDArray[np.float64]:
+    """The rows z = (1, x) in standardised columns."""
+    values = engine.source.whole("a test").reals
+    return np.insert((values - engine.scale.centre) / engine.scale.spread, 0, 1.0, axis=1)
+
+
+def test_moments_are_sums_of_weighted_squares(engine: Gaussian) -> None:
+    models = engine.draw([((),) * len(engine.schema)] * 3, 20.0, np.random.default_rng(1))
+    shares = np.random.default_rng(2).dirichlet(np.ones(3), ROWS)
+    z = np.insert(
+        (engine.source.whole("a test").reals - engine.scale.centre) / engine.scale.spread, 0, 1.0, axis=1
+    )
+    expected = [
+        sum(share * np.outer(row, row) for share, row in zip(own, z, strict=True)) for own in shares.T
+    ]
+    found = engine.statistics(models, owned(engine, shares))
+    np.testing.assert_allclose(found, expected, atol=1e-12)  # sums of 60 numbers of size one
+
+
+FEW: list[Structure] = [((), (0,), (0, 1), ()), ((), (), (), ()), ((3,), (), (1,), (1,))]
+"""Graphs in which some pairs of variables are of one family, and others are not."""
+
+
+def test_narrow_models_have_what_their_families_need(
+    engine: Gaussian, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows are added up in runs, of which the last is shorter; some weigh nothing, one next to nothing."""
+    monkeypatch.setattr(sparse, "RUN", 25)
+    monkeypatch.setattr(sparse, "RUNS", 1_000_000)
+    engine = Gaussian(engine.source)
+    models = engine.draw(FEW, 20.0, np.random.default_rng(1))
+    shares = np.random.default_rng(2).dirichlet(np.full(3, 0.3), ROWS)
+    shares[3:9] = [1.0, 0.0, 0.0]
+    shares[0] = [1.0 - 1e-50, 1e-50, 0.0]
+    z = standard(engine)
+    found = engine.statistics(engine.narrowed(models), owned(engine, shares))
+    for sums, own, graph in zip(found, shares.T, FEW, strict=True):
+        asked = np.eye(WIDTH + 1, dtype=bool)
+        asked[0] = asked[:, 0] = True
+        for child, parents in enumerate(graph):
+            places = np.array([*parents, child]) + 1
+            asked[np.ix_(places, places)] = True
+        # Sums of 60 numbers of size one.
+        np.testing.assert_allclose(sums, np.where(asked, (z * own[:, None]).T @ z, 0.0), atol=1e-12)
+
+
+def test_narrow_models_of_many_arcs_have_all_moments() -> None:
+    """Where many arcs make it dearer to go through families."""
+    n = 40
+    engine = Gaussian(lac.read(np.random.default_rng(0).normal(size=(ROWS, n))))
+    full = tuple(tuple(range(child)) for child in range(n))
+    models = engine.draw([full], 200.0, np.random.default_rng(1))
+    shares = owned(engine, np.ones((ROWS, 1)))
+    assert not models.sparse
+    found = engine.statistics(engine.narrowed(models), shares)
+    np.testing.assert_array_equal(found, engine.statistics(models, shares))
+
+
+def test_complete_graphs_are_solved_by_one_factor(engine: Gaussian) -> None:
+    """Beside least squares of every family by itself, whatever the order of the variables."""
+    orders = [(0, 1, 2, 3), (2, 0, 3, 1)]
+    structures = [tuple(tuple(sorted(o[: o.index(v)])) for v in range(WIDTH)) for o in orders]
+    shares = np.random.default_rng(2).dirichlet(np.ones(2), ROWS)
+    models = engine.maximize(
+        engine.statistics(engine.draw(structures, 20.0, np.random.default_rng(1)), owned(engine, shares)),
+        structures,
+    )
+    z, belief = standard(engine), engine.belief
+    for c, structure in enumerate(structures):
+        moment = (z * shares[:, c, None]).T @ z + belief.moments
+        count = shares[:, c].sum() + belief.alpha - belief.size
+        for child, parents in enumerate(structure):
+            some = [0, *(p + 1 for p in parents)]
+            slope = np.linalg.solve(moment[np.ix_(some, some)], moment[some, child + 1])
+            rest = moment[child + 1, child + 1] - slope @ moment[some, child + 1]
+            expected = np.zeros(WIDTH + 1)
+            expected[[*some, child + 1]] = np.array([*-slope, 1.0]) / np.sqrt(rest / count)
+            np.testing.assert_allclose(
+                models.root[c, child], expected, rtol=1e-9, atol=1e-9
+            )  # well conditioned
+
+
+@pytest.mark.parametrize("narrow", [1.0, 100.0, 1e7])
+def test_densities(engine: Gaussian, narrow: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where a component is narrow, and where rows are cut into runs."""
+    monkeypatch.setattr(sparse, "RUN", 25)
+    monkeypatch.setattr(sparse, "RUNS", 1_000_000)
+    engine = Gaussian(engine.source)
+    models = engine.draw(FEW, 20.0, np.random.default_rng(1))
+    models = type(models)(models.structures, models.root * narrow)
+    assert models.sparse
+    residual = np.einsum("cij,lj->lci", models.root, standard(engine))
+    precision = np.diagonal(models.root[:, :, 1:], axis1=1, axis2=2)
+    expected = (np.log(precision) - 0.5 * np.log(2 * np.pi)).sum(axis=1) - 0.5 * (residual**2).sum(axis=2)
+    expected = expected - np.log(engine.scale.spread).sum()
+    # Residuals are differences of up to five numbers, to a few units in the last place of the largest.
+    np.testing.assert_allclose(engine.log_evidence(models), expected, rtol=1e-12, atol=1e-8)
+
+
+def test_an_outlier_has_a_density_however_far() -> None:
+    values = np.random.default_rng(0).normal(size=(20, 2))
+    engine = Gaussian(lac.read(values))
+    models = engine.draw([((), ())], 20.0, np.random.default_rng(1))
+    models = type(models)(models.structures, models.root * 1e160)
+    assert np.all(np.isfinite(engine.log_evidence(models)))
+
+
+def test_evidence_of_expected_data_is_the_sum_over_families(engine: Gaussian) -> None:
+    """By one factor a family, beside the score of a search, which sweeps parents out."""
+    models = engine.draw(FEW, 20.0, np.random.default_rng(1))
+    shares = np.random.default_rng(2).dirichlet(np.ones(3), ROWS)
+    statistics = engine.statistics(models, owned(engine, shares))
+    expected = sum(total(score, graph) for score, graph in zip(engine.scores(statistics), FEW, strict=True))
+    assert engine.log_complete_evidence(statistics, FEW) == pytest.approx(expected, rel=1e-11)
+
+
+def test_evidence_where_a_parent_is_redundant(engine: Gaussian, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where one factor does not do, the score of a search has the word on it."""
+    models = engine.draw(FEW, 20.0, np.random.default_rng(1))
+    statistics = engine.statistics(models, owned(engine, np.full((ROWS, 3), 0.25)))
+    prior, evidence = engine.log_prior(models), engine.log_complete_evidence(statistics, FEW)
+    monkeypatch.setattr(gaussian, "log_normalizers", lambda *_: False)
+    again = Gaussian(engine.source)
+    assert again.log_complete_evidence(statistics, FEW) == pytest.approx(evidence, rel=1e-11)
+    assert again.log_prior(models) == pytest.approx(prior, rel=1e-11)
+
+
+def only(engine: Gaussian) -> Seen:
+    """The one part of a table."""
+    found: list[Seen] = engine.seen.each(lambda part: part)
+    return found[0]
+
+
+def test_rows_with_holes_go_another_way() -> None:
+    values = np.random.default_rng(0).normal(size=(20, 3))
+    values[4, 1] = np.nan
+    engine = Gaussian(lac.read(values))
+    assert only(engine).sparse is None
+    assert isinstance(only(engine).rows, GaussianRows)
