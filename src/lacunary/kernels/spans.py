@@ -126,6 +126,7 @@ def _multiply(
         k <= last and not _stands(kinds, table, span)
     ):
         return
+    # Every run before r has met what the table leads to; run r begins ``r * room`` after the first.
     runs, room, lead = kinds.span[U(first)] // run, _room(run), _lead(kinds, base, table, begin)
     if k <= last:
         for r in range(0, runs, span // run):
@@ -164,6 +165,7 @@ def _add(
         k <= last and not _stands(kinds, table, span)
     ):
         return False
+    # Every run before r has been added where the table leads; run r begins ``r * room`` after the first.
     runs, room, lead = kinds.span[U(first)] // run, _room(run), _lead(kinds, base, table, begin)
     if k <= last:
         for r in range(0, runs, span // run):
@@ -243,6 +245,7 @@ def _fill(
     first, last = kinds.span_start[shape], kinds.span_start[shape + 1] - 1
     value, message, belief = room.value, room.message, room.belief
     value[U(at)] = scale
+    # Where a span k begins stands the product of all that stands still within it.
     for k in range(first, last + 2):
         if k > first:
             _spread(kinds, first, k, last, value, at)
@@ -277,6 +280,7 @@ def send_spans(
     shape, own, shared = kinds.shape[kind], kinds.own[kind], np.int64(spots.shared[c])
     first, last = kinds.span_start[shape], kinds.span_start[shape + 1] - 1
     stretch, run = kinds.span[U(first)], kinds.span[U(last)]
+    # Stretches before ``begin`` are in the message and in ``whole``; where spans k begin are their sums.
     for begin in range(0, kinds.size[kind], stretch):
         _fill(kinds, slab, spots, c, begin, 1.0, potential, room, at, False)
         for i in range(stretch // run * _room(run)):
@@ -320,6 +324,7 @@ def read_spans(
     value, at, belief = room.value, room.value.size - STRETCH, room.belief
     shape, link, start = kinds.shape[kind], kinds.read_start[kind], slab.read_start[c]
     first, last = kinds.span_start[shape], kinds.span_start[shape + 1] - 1
+    # Stretches before ``begin`` are counted; of this one, all that does not stand still within spans k.
     for begin in range(0, kinds.size[kind], kinds.span[U(first)]):
         _fill(kinds, slab, spots, c, begin, scale, potential, room, at, kinds.own[kind] >= 0)
         left = slab.read_start[c + 1] - start + slab.child_start[c + 1] - slab.child_start[c]
