@@ -30,6 +30,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cut tables into chunks of a few rows each."""
     monkeypatch.setattr(pack, "CHUNK_WORK", 50)
+    monkeypatch.setattr(pack, "PLACES", 0)
 
 
 @pytest.fixture

@@ -24,6 +24,7 @@ from lacunary.kernels.arena import Arena
 from lacunary.kernels.cell import Room
 from lacunary.kernels.lanes import COMPLEX_LANES
 from lacunary.kernels.logs import sweep_logs
+from lacunary.kernels.spans import LARGE_CELLS, STRETCH, filled
 from lacunary.kernels.sweep import read_rest, sweep
 from lacunary.kernels.underflow import FAR, find_underflow
 from lacunary.model.dag import Dag
@@ -296,16 +297,17 @@ class DiscreteRows:
         return _row_sums(chunk, log)
 
     def _run(self, block: _Block, chunk: Chunk, counts: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-        width, dtype = len(block.lanes), block.potential.dtype
+        lanes = LARGE_CELLS if len(block.lanes) == 1 and len(chunk.kinds.span) else block.lanes
+        width, dtype = len(lanes), block.potential.dtype
         room, cells = self.room(chunk, width, dtype), len(chunk.weight)
         numbers = np.zeros((cells + 2, width), dtype=dtype)
         log, total, scale = numbers[:cells], numbers[cells], numbers[cells + 1]
         suspect, cells_of = np.zeros(width, dtype=np.bool_), (chunk.kinds_arena, chunk.arena, chunk.weight)
         room.power[:1] = UNTOUCHED
-        if sweep(*cells_of, block.potential, *room, counts, log, total, scale, suspect, block.lanes):
+        if sweep(*cells_of, block.potential, *room, counts, log, total, scale, suspect, lanes):
             find_underflow(*cells_of, block.potential, *room, log, suspect)
             if counts.size:
-                read_rest(*cells_of, room.value, room.message, room.belief, counts, block.lanes)
+                read_rest(*cells_of, block.potential, *room, counts, lanes)
             for lane in np.flatnonzero(suspect[: block.used]).tolist():
                 log[:, lane], total[lane] = _sweep_with_care(block, cells_of, room, counts, lane)
         lost = not block.sound and (_has_touched(room) or not log.real.min(initial=0.0) > FAR)
@@ -329,7 +331,8 @@ class DiscreteRows:
 
     def room(self, chunk: Chunk, width: int, dtype: np.dtype[Any]) -> Room:
         """Return working memory that fits, used before if possible: fresh memory costs page faults."""
-        value, shared, cells = chunk.value_room * width, chunk.shared_room * width, len(chunk.weight)
+        value, shared, cells = filled(chunk.value_room * width), chunk.shared_room * width, len(chunk.weight)
+        value += STRETCH if len(chunk.kinds.span) else 0
         power = chunk.largest * width
         for _ in range(len(self._spare)):
             try:
@@ -344,7 +347,7 @@ class DiscreteRows:
             value=aligned(value, dtype),
             message=aligned(shared, dtype),
             belief=aligned(shared, dtype),
-            normalizer=np.empty((cells + 1, 2, width)),
+            normalizer=np.empty((cells + 1, 3, width)),
             power=np.empty(power, dtype=np.int64),
         )
 

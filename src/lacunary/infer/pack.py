@@ -50,6 +50,10 @@ CHUNK_WORK, CHUNKS = 2_000_000, 4
 """Operations, about a nanosecond each, that make a chunk worth handing out; and how many chunks there are
 before they grow instead: within a chunk rows share cells, so few large ones do less work than many small."""
 
+PLACES = 32
+"""Operations that a chunk has at least for every place there is: it counts into places of its own, which are
+cleared before and added up afterwards."""
+
 RUN = 2**14
 """Rows that are divided into islands together; others are at the same time."""
 
@@ -335,7 +339,7 @@ def pack(
     size = sort_sizes(forest, recipe.ground.sizes)
     _check_widest(dag, forest, size, budget)
     weight = np.array(weights, dtype=np.float64)
-    cuts = _parts(forest, size, divided)
+    cuts = _parts(forest, size, divided, recipe.places.size)
     stretches = [cuts] if whole else _stretches(forest, size, divided, cuts, budget)
     if len(stretches) == 1:
         chunks, counted = recipe.laid(rows, weight, cuts, forest, divided)
@@ -495,14 +499,14 @@ def _check_widest(dag: Dag, forest: Forest, size: NDArray[np.float64], budget: i
         refuse(dag, clique.tolist(), float(size.max()) * 8, budget)
 
 
-def _parts(forest: Forest, size: NDArray[np.float64], divided: Divided) -> list[slice]:
+def _parts(forest: Forest, size: NDArray[np.float64], divided: Divided, places: int) -> list[slice]:
     """Cut the rows into parts of about equal work, neither too small to hand out nor too large to keep.
 
     The cut depends on the rows alone, so that sums come out the same on any number of threads.
     """
     work = _up_to(by_island((3 + lengths_of(forest.scope_start)) * (size + 4), forest), divided)
     total, rows = int(work[-1]), len(work) - 1
-    parts = max(min(total // CHUNK_WORK, CHUNKS), total // (2 * CHUNK_WORK), 1)
+    parts = max(min(total // CHUNK_WORK, CHUNKS), total // max(2 * CHUNK_WORK, PLACES * places), 1)
     cuts = np.searchsorted(work[1:], np.arange(1, parts) * (total / parts))
     edges = sorted({0, *cuts.tolist(), rows})
     return [slice(a, b) for a, b in pairwise(edges)] or [slice(0, 0)]

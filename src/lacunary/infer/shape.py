@@ -19,6 +19,7 @@ from lacunary.budget import said
 from lacunary.errors import TooWideError
 from lacunary.kernels.cell import Kinds
 from lacunary.kernels.pack import distinct_lists, fill_offsets
+from lacunary.kernels.spans import STRETCH, filled
 from lacunary.kernels.trace import Forest, Scopes
 from lacunary.model.dag import Dag
 
@@ -33,6 +34,11 @@ __all__ = [
     "sort_nodes",
     "starts",
 ]
+
+
+LARGE, RUN, ENOUGH = 4096, 16, 1024
+"""Configurations from which on a cell is taken by spans, if its last variable has so many states or more; and
+those of a stretch to which no further variable is added."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +96,8 @@ def sort_nodes(
         shape=shape,
         member_start=starts(shapes.members),
         member=flat(shapes.members),
+        span_start=starts(shapes.spans),
+        span=flat(shapes.spans).astype(np.int64),
         offsets=tables.offsets,
     )
     led = list_sums(kinds.link_table >= 0, kinds.link_start) + list_sums(
@@ -100,11 +108,12 @@ def sort_nodes(
 
 @dataclass(frozen=True)
 class _Shapes:
-    """The different sets of open variables that nodes have: which sort has which, members and sizes."""
+    """The different sets of open variables that nodes have: which sort has which, members, sizes and runs."""
 
     of_sort: NDArray[np.int64]
     members: list[tuple[int, ...]]
     size: NDArray[np.int64]
+    spans: list[list[int]]
 
 
 def _shapes(dag: Dag, forest: Forest) -> _Shapes:
@@ -112,7 +121,20 @@ def _shapes(dag: Dag, forest: Forest) -> _Shapes:
     members = _lists(forest.member, forest.member_start, first)
     sizes = dag.schema.sizes
     size = [math.prod([sizes[v] for v in one]) for one in members]
-    return _Shapes(of_sort, members, np.array(size, dtype=np.int64))
+    spans = [_spans([sizes[v] for v in one], many) for one, many in zip(members, size, strict=True)]
+    return _Shapes(of_sort, members, np.array(size, dtype=np.int64), spans)
+
+
+def _spans(sizes: Sequence[int], many: int) -> list[int]:
+    """Return the spans of a cell, a stretch first and a run last, or none; see `lacunary.kernels.spans`."""
+    if many < LARGE or sizes[-1] < RUN or filled(sizes[-1]) > STRETCH:
+        return []
+    spans = [sizes[-1]]
+    for size in sizes[-2::-1]:
+        if spans[0] >= ENOUGH or spans[0] // sizes[-1] * size * filled(sizes[-1]) > STRETCH:
+            break
+        spans.insert(0, spans[0] * size)
+    return spans
 
 
 def _lists(

@@ -43,7 +43,7 @@ Arena = NDArray[np.int64]
 
 LONG, SHORT, TRUTH = np.dtype(np.int64), np.dtype(np.int32), np.dtype(np.bool_)
 
-KINDS = (LONG, LONG, LONG, LONG, LONG, LONG, LONG, LONG, LONG, SHORT, SHORT)
+KINDS = (*(LONG,) * 9, SHORT, LONG, LONG, SHORT)
 SLAB = (SHORT,) * 10  # all but the weights
 SPOTS = (SHORT, SHORT, SHORT, TRUTH)
 

@@ -16,7 +16,7 @@ from lacunary.kernels.compile import called, inlined
 from lacunary.kernels.lanes import LANES, U, add, gather_product, gather_product_twice, multiply, multiply_run
 from lacunary.kernels.pack import Slab
 
-__all__ = ["LARGE", "SMALL", "Kinds", "Room", "Spots", "fill", "fill_with_care", "total"]
+__all__ = ["LARGE", "SMALL", "Kinds", "Room", "Spots", "fill", "fill_with_care", "least", "total"]
 
 SMALL = 1e-100
 """A sum below this is worked out anew with care; in any other, what vanished was 1e-200 of it."""
@@ -36,7 +36,8 @@ class Kinds(NamedTuple):
     link k multiplies into configuration i stands ``offsets[link_table[k] + i]`` after the base, or i after it
     where the table is −1. Its readouts run from ``read_start[k]`` on. ``own[k]``
     leads from a configuration to one of the ``shared[k]`` it has in common with its parent; −1 at a root.
-    ``shape[k]`` names its open variables: ``member`` from ``member_start[shape]`` on.
+    ``shape[k]`` names its open variables: ``member`` from ``member_start[shape]`` on. Cells of a
+    shape that are large are taken by spans, whose lengths are ``span`` from ``span_start[shape]`` on.
     """
 
     size: NDArray[np.int64]
@@ -49,6 +50,8 @@ class Kinds(NamedTuple):
     shape: NDArray[np.int64]
     member_start: NDArray[np.int64]
     member: NDArray[np.int32]
+    span_start: NDArray[np.int64]
+    span: NDArray[np.int64]
     offsets: NDArray[np.int32]
 
 
@@ -70,8 +73,9 @@ class Room(NamedTuple):
 
     ``value``: the configurations of all cells but the roots, and the largest root's. ``message``: what each
     cell tells its parents. ``belief``: what the parents believe. ``normalizer``: for each cell the product,
-    and the log of what would not fit into it, of all sums up to there; (cells + 1, 2, lanes), the last for
-    the cell at hand. ``power``: room for an exponent of every value of the largest cell.
+    and the log of what would not fit into it, of all sums up to there, and the scale of values that are not
+    kept; (cells + 1, 3, lanes), the last for the cell at hand. ``power``: room for an exponent of every value
+    of the largest cell.
     """
 
     value: NDArray[np.float64]
@@ -199,20 +203,25 @@ def fill_with_care(
 
 
 @inlined
-def total(value: Any, at: int, count: int, out: Any, lanes: Any) -> float:
-    """Sum each lane of ``count`` entries into ``out``; return the least of these sums."""
+def total(value: Any, at: int, count: int, out: Any, lanes: Any) -> None:
+    """Sum each lane of ``count`` entries into ``out``."""
     width = len(lanes)
     if width == 1:  # in a register
         whole = 0.0
         for i in range(count):
             whole += value[U(at + i)]
         out[0] = whole
-        return whole
+        return
     for b in range(width):
         out[b] = 0.0
     for i in range(count):
         add(out, 0, value, at + i * width, lanes)
-    least = np.inf
-    for b in range(width):
-        least = min(least, out[b].real)
-    return least
+
+
+@inlined
+def least(sums: Any, lanes: Any) -> float:
+    """Return the least of the lanes' sums."""
+    found = np.inf
+    for b in range(len(lanes)):
+        found = min(found, sums[b].real)
+    return found

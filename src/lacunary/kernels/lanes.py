@@ -23,11 +23,16 @@ __all__ = [
     "LANES",
     "U",
     "add",
+    "add_half",
+    "add_lanes",
     "add_led",
+    "add_quarter",
     "add_run",
     "gather_product",
     "multiply",
+    "multiply_lanes",
     "multiply_run",
+    "multiply_some",
     "scatter_sum",
     "start_of",
 ]
@@ -52,19 +57,19 @@ def start_of(context: Any, builder: Any, kind: Any, array: Any) -> Any:
     return context.make_array(kind)(context, builder, array).data if isinstance(kind, types.Array) else array
 
 
-def _vectorized(combine: Combine, plain: np.ufunc) -> Any:
-    """Return op(dst, i, src, j), which combines `LANES` doubles from i on with those from j on.
+def _vectorized(combine: Combine, plain: np.ufunc, many: int = LANES) -> Any:
+    """Return op(dst, i, src, j), which combines ``many`` doubles from i on with those from j on.
 
     ``plain`` does the same where nothing is compiled.
     """
     if not COMPILES:
-        return lambda dst, i, src, j: plain(dst[i : i + LANES], src[j : j + LANES], out=dst[i : i + LANES])
+        return lambda dst, i, src, j: plain(dst[i : i + many], src[j : j + many], out=dst[i : i + many])
 
     def operation(typing: Any, dst: Any, i: Any, src: Any, j: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             def pointer(which: int) -> Any:
                 data = start_of(context, builder, signature.args[which], arguments[which])
-                vector = ir.VectorType(ir.DoubleType(), LANES).as_pointer()
+                vector = ir.VectorType(ir.DoubleType(), many).as_pointer()
                 return builder.bitcast(builder.gep(data, [arguments[which + 1]]), vector)
 
             target, source = pointer(0), pointer(2)
@@ -77,6 +82,71 @@ def _vectorized(combine: Combine, plain: np.ufunc) -> Any:
     return intrinsic(operation)
 
 
+def _many_of(builder: Any, item: Any, words: Any) -> Any:
+    """Return a vector that holds one item everywhere."""
+    one = builder.insert_element(words(ir.Undefined), item, ir.IntType(32)(0))
+    every = ir.Constant(ir.VectorType(ir.IntType(32), words.count), [0] * words.count)
+    return builder.shuffle_vector(one, words(ir.Undefined), every)
+
+
+def _held(builder: Any, count: Any) -> Any:
+    """Return which lanes come before a count."""
+    words = ir.VectorType(ir.IntType(64), LANES)
+    return builder.icmp_signed("<", ir.Constant(words, list(range(LANES))), _many_of(builder, count, words))
+
+
+def _spread(typing: Any, dst: Any, i: Any, x: Any, count: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        vector = ir.VectorType(ir.DoubleType(), LANES)
+        data = start_of(context, builder, signature.args[0], arguments[0])
+        target = builder.bitcast(builder.gep(data, [arguments[1]]), vector.as_pointer())
+        x = arguments[2] if isinstance(signature.args[2], types.Float) else ir.DoubleType()(0.0)
+        held, none = _held(builder, arguments[3]), ir.Constant(vector, [0.0] * LANES)
+        builder.store(builder.select(held, _many_of(builder, x, vector), none), target, align=8)
+        return context.get_dummy_value()
+
+    return types.void(dst, types.int64, x, types.int64), generate
+
+
+def _multiply_some(typing: Any, dst: Any, i: Any, src: Any, j: Any, count: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        vector, truths = (ir.VectorType(item, LANES) for item in (ir.DoubleType(), ir.IntType(1)))
+        pointer, number, none = vector.as_pointer(), ir.IntType(32), ir.Constant(vector, [0.0] * LANES)
+
+        def place(which: int) -> Any:
+            data = start_of(context, builder, signature.args[which], arguments[which])
+            return builder.bitcast(builder.gep(data, [arguments[which + 1]]), pointer)
+
+        load = builder.module.declare_intrinsic(
+            f"llvm.masked.load.v{LANES}f64.p0v{LANES}f64",
+            fnty=ir.FunctionType(vector, [pointer, number, truths, vector]),
+        )
+        target, factor = place(0), [place(2), number(8), _held(builder, arguments[4]), none]
+        product = builder.fmul(builder.load(target, align=8), builder.call(load, factor))
+        builder.store(product, target, align=8)
+        return context.get_dummy_value()
+
+    return types.void(dst, types.int64, src, types.int64, types.int64), generate
+
+
+def _plainly_spread(dst: Any, i: Any, x: Any, count: Any) -> None:
+    dst[i : i + LANES] = 0.0
+    dst[i : i + count] = x
+
+
+def _plainly_multiply_some(dst: Any, i: Any, src: Any, j: Any, count: Any) -> None:
+    dst[i : i + count] *= src[j : j + count]
+    dst[i + count : i + LANES] = 0.0
+
+
+spread: Any = intrinsic(_spread) if COMPILES else _plainly_spread
+"""Write `LANES` doubles from dst[i] on: the first ``count`` are x, the others zero."""
+
+multiply_some: Any = intrinsic(_multiply_some) if COMPILES else _plainly_multiply_some
+"""Multiply `LANES` doubles from dst[i] on by those from src[j] on, of which the first ``count`` are there."""
+
+add_half = _vectorized(lambda builder, old, new: builder.fadd(old, new), np.add, LANES // 2)
+add_quarter = _vectorized(lambda builder, old, new: builder.fadd(old, new), np.add, LANES // 4)
 multiply_lanes = _vectorized(lambda builder, old, new: builder.fmul(old, new), np.multiply)
 add_lanes = _vectorized(lambda builder, old, new: builder.fadd(old, new), np.add)
 

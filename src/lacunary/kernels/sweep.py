@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from lacunary.kernels.arena import cells_in, count_in, kinds_in
-from lacunary.kernels.cell import LARGE, SMALL, Kinds, Room, Spots, fill, fill_with_care, total
+from lacunary.kernels.cell import LARGE, SMALL, Kinds, Room, Spots, fill, fill_with_care, least, total
 from lacunary.kernels.compile import bare, called, inlined
 from lacunary.kernels.lanes import LANES, U, add_led, add_run, multiply, scatter_sum, scatter_sum_twice
 from lacunary.kernels.pack import Slab
+from lacunary.kernels.spans import KEPT, keep_spans, read_spans, send_spans
 from lacunary.kernels.underflow import FAR
 
 __all__ = ["read", "read_rest", "sweep"]
@@ -90,9 +91,8 @@ def _read_cells(
     first: Any,
     last: Any,
     roots: Any,
-    value: Any,
-    message: Any,
-    belief: Any,
+    potential: Any,
+    room: Room,
     counts: Any,
     lanes: Any,
 ) -> None:
@@ -103,6 +103,7 @@ def _read_cells(
     """
     kinds = kinds_in(kinds_arena)
     slab, spots = cells_in(cells_arena, weight)
+    value, message, belief = room.value, room.message, room.belief
     width, offsets = len(lanes), kinds.offsets
     for c in range(last - 1, first - 1, -1):  # the belief of cell c is whole: all its parents have been read
         kind = slab.kind[c]
@@ -115,6 +116,9 @@ def _read_cells(
             for j in range(s, s + kinds.shared[kind] * width):
                 x = message[U(j)]
                 belief[U(j)] = belief[U(j)] / x if x != 0.0 else 0.0
+        if read_spans(kinds, slab, spots, c, potential, room, counts, lanes) != KEPT:
+            continue
+        if not roots:
             for i in range(kinds.size[kind]):
                 multiply(value, at + i * width, belief, s + offsets[U(own + i)] * width, lanes)
         read(kinds, slab, spots, c, at, value, belief, counts, lanes)
@@ -125,9 +129,12 @@ def read_rest(
     kinds_arena: Any,
     cells_arena: Any,
     weight: Any,
+    potential: Any,
     value: Any,
     message: Any,
     belief: Any,
+    normalizer: Any,
+    power: Any,
     counts: Any,
     lanes: Any,
 ) -> None:
@@ -140,9 +147,8 @@ def read_rest(
         first,
         count_in(cells_arena),
         np.bool_(False),
-        value,
-        message,
-        belief,
+        potential,
+        Room(value, message, belief, normalizer, power),
         counts,
         lanes,
     )
@@ -218,9 +224,8 @@ def sweep(
                     unread,
                     c,
                     np.bool_(True),
-                    value,
-                    message,
-                    belief,
+                    potential,
+                    room,
                     counts,
                     lanes,
                 )
@@ -229,8 +234,19 @@ def sweep(
         for b in range(width):
             product[b] = 1.0
             log[b] = 0.0
-        fill(kinds, slab, spots, c, at, potential, room, lanes)
-        if total(value, at, size, scale, lanes) < SMALL:
+        s = spots.shared[c] * width
+        for j in range(s, s + kinds.shared[kind] * width):
+            message[U(j)] = 0.0
+            belief[U(j)] = 0.0
+        whole = send_spans(kinds, slab, spots, c, potential, room, counts, lanes)
+        spanned = whole != KEPT
+        if spanned:
+            scale[0] = whole
+        else:
+            fill(kinds, slab, spots, c, at, potential, room, lanes)
+            total(value, at, size, scale, lanes)
+        if least(scale, lanes) < SMALL:
+            spanned = False
             fill_with_care(kinds, slab, spots, c, at, potential, room, log, np.int64(width))
             total(value, at, size, scale, lanes)
         for k in range(slab.child_start[c], slab.child_start[c + 1]):
@@ -246,18 +262,21 @@ def sweep(
                 root_log[c, b] = scale[b] * product[b]
                 room.normalizer[c, 1, b] = log[b]
                 scale[b] = slab.weight[c] / scale[b] if scale[b] != 0.0 else 0.0
-            if counts.size:
+            room.normalizer[c, 2, 0] = scale[0].real if spanned else KEPT
+            if counts.size and not spanned:
                 _scale(value, at, size, scale, lanes)
             continue
         for b in range(width):
             room.normalizer[c, 0, b] = product[b] * scale[b].real
             room.normalizer[c, 1, b] = log[b]
             scale[b] = 1.0 / scale[b].real if scale[b].real > 0.0 else 0.0
-        s = spots.shared[c] * width
+        room.normalizer[c, 2, 0] = scale[0].real if spanned else KEPT
+        if spanned:
+            _scale(message, s, kinds.shared[kind], scale, lanes)
+            continue
+        _scale(value, at, size, scale, lanes)
         for j in range(s, s + kinds.shared[kind] * width):
             message[U(j)] = 0.0
-            belief[U(j)] = 0.0
-        _scale(value, at, size, scale, lanes)
         add_led(message, np.int64(spots.shared[c]), offsets, own, value, at, size, lanes)
     # Logarithms are taken one after another: none of them waits for a sum. Those of roots before c are whole.
     for c in range(cells):
@@ -269,6 +288,9 @@ def sweep(
                 total_log[b] += slab.weight[c] * root_log[c, b]
             if not root_log[c, b].real > FAR:
                 suspect[b] = far = True
+    # Who asks what was lost looks at the values of all but the roots.
+    for c in range(cells if far else 0):
+        keep_spans(kinds, slab, spots, c, potential, room, counts, lanes)
     if counts.size == 0:
         return far
     for step in range(1 if far else 2):
@@ -281,9 +303,8 @@ def sweep(
             begin,
             cells,
             np.bool_(roots),
-            value,
-            message,
-            belief,
+            potential,
+            room,
             counts,
             lanes,
         )
