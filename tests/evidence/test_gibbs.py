@@ -17,7 +17,7 @@ from lacunary.errors import ParameterError, TooWideError
 from lacunary.evidence.exact import exact
 from lacunary.evidence.gibbs import gibbs
 from lacunary.evidence.ladder import ladders
-from lacunary.evidence.movers import TableMover
+from lacunary.evidence.movers import Particles, TableMover
 from lacunary.evidence.problem import Problem
 from lacunary.infer.belief import Dirichlet
 from lacunary.infer.network import Network, random_network
@@ -181,8 +181,9 @@ def test_parts_of_optima_do_not_compete() -> None:
     climbed = ladders(problem, 32, 32, 4, 64)
     assert len(climbed.parts) > 4
     for k, one in enumerate(climbed.parts):
-        assert all(np.all(state.which == k) for state in one.states)
-    worth = sum(np.exp(one.log_z[:, -1] + one.mover.log_constant - evidence) for one in climbed.parts)
+        assert all(isinstance(state, Particles) and np.all(state.which == k) for state in one.states)
+    logs = [one.log_z[:, -1] + one.mover.log_constant - evidence for one in climbed.parts]
+    worth = np.exp(logs).sum(axis=0)
     assert worth.std(ddof=1) < 0.2
     assert abs(worth.mean() - 1.0) < 4 * worth.std(ddof=1) / 8  # islands' mean is unbiased
 
