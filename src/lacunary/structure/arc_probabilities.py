@@ -31,6 +31,9 @@ __all__ = ["ArcProbabilities", "arc_probabilities", "diagnosed"]
 CHEAP = 20.0
 """Seconds up to which the sum over all graphs is worth it, by an estimate."""
 
+LONGER = 1.5
+"""How many times as many draws are made as first seem enough."""
+
 SHOWN, LEAST_SHOWN = 40, 0.01
 """Links that are printed, at most, and how probable they are, at least."""
 
@@ -225,8 +228,9 @@ def arc_probabilities(
     method
         "exact" or "sampling"; by default exact where that takes seconds (to about 11 variables).
     error
-        Sampling goes on until no link's standard error is larger than this and chains have met. Interrupted,
-        it returns what the draws by then say.
+        Sampling goes on until no link's standard error is larger than this and chains have met, and then half
+        as long again, since errors that have just become small enough tend to be too small. Interrupted, it
+        returns what the draws by then say.
     chains, draws
         How many chains there are, and how many draws each of them makes at most: by default as many as take
         about a minute by an estimate, or 2 000 where variables are not all discrete or more than eight.
@@ -296,18 +300,22 @@ def _sampled(
     watch: Callable[[int, int], object] | None,
     rng: np.random.Generator,
 ) -> ArcProbabilities:
-    """Let chains go on until the probabilities are as exact as they are to be."""
+    """Let chains go on until the probabilities are as exact as they are to be, and then half as long again.
+
+    Where they stop as soon as errors look small enough, errors are those that look too small.
+    """
     reserve(BYTES * chains, f"{chains} chains over graphs", "take fewer chains")
     going = Going(walkers(setting, rng.spawn(chains)), draws, watch)
     try:
         going.begin()
-        while not going.over:
+        enough = np.inf
+        while not going.over and going.steps < enough:
             going.go_on()
-            if going.steps >= going.walking[0].least:
+            if enough == np.inf and going.steps >= going.walking[0].least:
                 found = diagnosed(setting, going.arcs, going.logs, going.steps)
                 worst, met = found.link_error.max(initial=0.0), found.worst_rhat
                 if met is not None and met <= AGREE and worst <= error:
-                    break
+                    enough = LONGER * going.steps
     except KeyboardInterrupt:
         if going.steps < LEAST:
             raise
