@@ -263,6 +263,35 @@ def test_known_targets_are_points(leaves: lac.Network) -> None:
     assert float(answer.log_density({"x": 0.5})) == pytest.approx(alone)
 
 
+def test_targets_that_are_set_are_points(leaves: lac.Network) -> None:
+    """Leaves have no effects: what is set shows in themselves alone, be it impossible without."""
+    alone: Any = leaves.query("n", do={"n": 3.0}, given={"y": 0.4})
+    assert (float(alone.mean), float(alone.sd), float(alone.log_density(3.0))) == (3.0, 0.0, 0.0)
+    ours: Any = leaves.query("u", "x", "s", "n", do={"n": 3.0, "u": 7.0}, given={"y": 0.4})
+    np.testing.assert_array_equal(ours.mean[[0, 2]], [7.0, 3.0])
+    np.testing.assert_array_equal(ours.covariance[[0, 2]], 0.0)
+    twin: Any = leaves.query("x", "s", given={"y": 0.4})
+    rest: Any = ours.marginal("x", "s")
+    np.testing.assert_allclose(rest.covariance, twin.covariance, rtol=1e-12)
+    np.testing.assert_allclose(rest.probabilities, twin.probabilities, rtol=1e-12)
+
+
+def test_all_graphs_of_a_class_answer_about_several() -> None:
+    network = lac.random_network(
+        lac.dag("s -> x; x -> y", kinds={"x": "continuous", "y": "continuous"}), rng=0
+    )
+    found = lac.query_class(network, "x", "y", do={"s": network.dag.schema["s"].states[0]})
+    assert "p(x, y)" in str(found)
+    graph = lac.dag("x -> y", kinds={"x": "continuous", "y": "continuous"})
+    pair = lac.random_network(graph, rng=0)
+    two = lac.query_class(pair, "x", "y", do={"x": 1.0})
+    assert len(two.answers) == 2  # x causes y, or y x
+    assert str(two).count("p(x, y)") == 2
+    np.testing.assert_allclose(
+        two.low[1], min(float(pair.query("y").mean), float(pair.query("y", given={"x": 1.0}).mean))
+    )
+
+
 def test_relations_that_are_nearly_exact_keep_their_digits() -> None:
     """y − x has a variance of 1e-20 beside theirs of one, which their covariance does not show."""
     graph = lac.dag("x -> y", kinds={"x": "continuous", "y": "continuous"})

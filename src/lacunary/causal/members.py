@@ -130,7 +130,8 @@ def query_class(
 
 def _numbers(answer: Answer) -> Array:
     if isinstance(answer, JointMixture):
-        return np.concatenate([answer.probabilities.ravel(), answer.mean, answer.covariance.ravel()])
+        states = answer.probabilities.ravel() if answer.discrete else []
+        return np.concatenate([states, answer.mean, answer.covariance.ravel()])
     return np.asarray(answer.probabilities if isinstance(answer, Distribution) else answer.mean)
 
 

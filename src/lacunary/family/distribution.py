@@ -101,6 +101,9 @@ class Answer:
         def marginal(self, *names: str) -> Answer:
             """Return the posterior of some of several variables."""
 
+        def settled(self, name: str, value: float) -> Answer:
+            """Return the posterior once a variable on which no other depends is set to a value."""
+
         def given(self, states: Any) -> Answer:
             """Return the posterior of the others of several variables, once some are in these states."""
 
@@ -224,6 +227,10 @@ class NormalMixture(Answer):
     def reweighed(self, weights: Array, which: Integers | slice = slice(None)) -> Self:
         """Return some of the components, with these weights; (components,)."""
         return replace(self[which], weights=weights)
+
+    def settled(self, name: str, value: float) -> Self:
+        """Return the density of the variable once it is set to a value from outside."""
+        return replace(self, means=np.full_like(self.means, value), sds=np.zeros_like(self.sds))
 
     def merged(self) -> Self:
         """Return the same density with components that are alike taken together; (components,)."""

@@ -174,6 +174,13 @@ class JointMixture(Answer):
         kept = np.flatnonzero(weights)
         return self._taken(kept, weights[kept] / weights.sum()).marginal(*others)
 
+    def settled(self, name: str, value: float) -> JointMixture:
+        """Return the posterior once a variable on which no other depends is set to a value from outside."""
+        k, roots = [v.name for v in self.continuous].index(name), self.roots.copy()
+        roots[:, k], roots[:, :, k] = 0.0, 0.0
+        margins = [m.settled(name, value) if i == k else m for i, m in enumerate(self.margins)]
+        return replace(self, margins=tuple(margins), roots=roots)
+
     def log_density(self, at: Mapping[str, Any]) -> Array:
         """Return the log-density at states and values by name; values may be arrays, one a point.
 

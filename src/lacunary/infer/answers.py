@@ -82,7 +82,11 @@ class Answers:
         """
         if do:
             model, known = self._with_causes_cut(do, given)
-            return model.query(*targets, given=known)
+            answer = model.query(*targets, given=known)
+            for _, leaf in self.dag.leaves:  # which are not among what is known
+                if (name := leaf.variable.name) in do and name in targets:
+                    answer = answer.settled(name, float(do[name]))
+            return answer
         return self._answered(targets, Findings.of(self.dag.schema, given))
 
     def _with_causes_cut(self, do: Given, given: Given | None) -> tuple[Answers, dict[str, Any]]:
