@@ -333,6 +333,9 @@ def test_what_a_belief_knows_of_several() -> None:
     assert float(given_x.log_density({"w": 1.0, "y": 0.5})) == pytest.approx(wanted, abs=1e-9)
     alone: Any = belief.query("x")
     assert answer.marginal("x").quantile(0.9) == pytest.approx(float(alone.quantile(0.9)), rel=1e-9)
+    graph = lac.dag("x v -> w", kinds=dict.fromkeys("xvw", "continuous"))
+    apart: Any = lac.fit(graph, lac.random_network(graph, rng=3).sample(40, rng=1)).belief.query("x", "v")
+    assert apart.covariance[0, 1] == 0.0  # to the last bit, though a hole that depends on both ties them
     with pytest.raises(SchemaError, match=r"w depends on x, and a belief.*ask the network"):
         belief.query("w", "x", "s")
 
