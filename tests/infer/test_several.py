@@ -221,9 +221,20 @@ def test_counts_and_bounds_are_drawn(leaves: lac.Network) -> None:
     )
 
 
+def test_rows_are_drawn_some_at_a_time(leaves: lac.Network, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lacunary.family.joint.AT_ONCE", 30)
+    answer: Any = leaves.query("x", "s", "z", given={"y": 0.4})
+    drawn = answer.sample(4000, rng=0).reals[:, [0, 2]]
+    error = 4.5 / np.sqrt(len(drawn))
+    np.testing.assert_array_less(np.abs(drawn.mean(axis=0) - answer.mean), error * answer.sd)
+    np.testing.assert_array_less(
+        np.abs(np.cov(drawn.T) - answer.covariance), 3 * error * np.outer(answer.sd, answer.sd)
+    )
+
+
 def test_what_the_others_say_of_each_state(leaves: lac.Network) -> None:
     answer: Any = leaves.query("t", "x", "s", "z", given={"y": 1.3})
-    for s, t in ((0, 0), (1, 1)):
+    for s, t in ((0, 0), (1, 1)):  # in any order
         twin: Any = leaves.query("x", "z", given={"y": 1.3, "s": s, "t": t})
         ours: Any = answer.given({"s": s, "t": t})
         np.testing.assert_allclose(ours.covariance, twin.covariance, rtol=1e-9)

@@ -130,8 +130,8 @@ def query_class(
 
 def _numbers(answer: Answer) -> Array:
     if isinstance(answer, JointMixture):
-        states = answer.probabilities.ravel() if answer.discrete else []
-        return np.concatenate([states, answer.mean, answer.covariance.ravel()])
+        parts = [answer.probabilities, answer.mean, answer.covariance][not answer.discrete :]
+        return np.concatenate([part.ravel() for part in parts])
     return np.asarray(answer.probabilities if isinstance(answer, Distribution) else answer.mean)
 
 

@@ -11,14 +11,19 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from lacunary.budget import reserve
 from lacunary.data.schema import Label, Schema, Variable
 from lacunary.data.table import HOLE, Table, code_dtype
 from lacunary.errors import ImpossibleRowError, SchemaError
 from lacunary.family.distribution import COMPONENTS, Answer, Distribution, NormalMixture
 from lacunary.maths import special
 from lacunary.maths.arrays import Array, Integers
+from lacunary.maths.roots import triangular
 
-__all__ = ["JointMixture", "triangular"]
+__all__ = ["JointMixture"]
+
+AT_ONCE = 2**22
+"""Numbers in the roots of rows that are drawn at once."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -212,19 +217,17 @@ class JointMixture(Answer):
         3
         """
         random = np.random.default_rng(rng)
+        schema, k = Schema(self.variables).reveal(), len(self.margins)
+        reserve(32.0 * rows * len(schema), f"{rows} rows of {len(schema)} variables", "draw fewer at a time")
         upto = np.cumsum(self.weights)
         chosen = np.searchsorted(upto[:-1], random.random(rows) * upto[-1], side="right")
-        schema = Schema(self.variables).reveal()
         codes = np.full((rows, len(schema)), HOLE, dtype=code_dtype(schema.sizes))
         reals = np.full((rows, len(schema)), np.nan)
         codes[:, [self._place(v.name) for v in self.discrete]] = self.states[chosen]
-        one = self._taken(chosen, np.ones(rows))
-        apart = np.zeros((rows, len(self.margins)))
-        for k, v in enumerate(self.continuous):
-            step = one._step(k, apart)
-            value = step._drawn(random)[:, 0]
-            reals[:, self._place(v.name)] = value
-            apart[:, k] = one._standardised(k, value, step)
+        where, many = [self._place(v.name) for v in self.continuous], max(AT_ONCE // k**2, 1)
+        for first in range(0, rows, many):
+            some = chosen[first : first + many]
+            reals[first : first + many, where] = self._taken(some, np.ones(len(some)))._drawn(random)
         return Table(schema, codes, reals)
 
     def to_dict(self) -> dict[str, Any]:
@@ -322,12 +325,27 @@ class JointMixture(Answer):
         Each variable in turn is as the earlier ones leave it (the chain rule along L).
         """
         x = np.asarray(values, dtype=np.float64)
+        numbers = float(x.size) * len(self.weights)
+        reserve(
+            24.0 * numbers,
+            f"the densities of {len(self.weights)} components",
+            "ask about fewer points at a time",
+        )
         out = np.zeros((*x.shape[:-1], len(self.weights)))
         apart = np.zeros((*out.shape, x.shape[-1]))
         for k in range(x.shape[-1]):
             step, value = self._step(k, apart), x[..., k, None]
             out = _together(out, step.log_density(value))
             apart[..., k] = self._standardised(k, value, step)
+        return out
+
+    def _drawn(self, random: np.random.Generator) -> Array:
+        """Return a value of each continuous variable drawn from each component; (components, k)."""
+        apart, out = np.zeros(self.means.shape), np.empty(self.means.shape)
+        for k in range(len(self.margins)):
+            step = self._step(k, apart)
+            out[:, k] = step._drawn(random)[:, 0]
+            apart[:, k] = self._standardised(k, out[:, k], step)
         return out
 
     def _step(self, k: int, apart: Array) -> NormalMixture:
@@ -362,18 +380,3 @@ def _together(log: Array, other: Array) -> Array:
     """Return the sum of log-densities; what is impossible stays so, be the other infinite."""
     with np.errstate(invalid="ignore"):
         return np.where(np.isneginf(log) | np.isneginf(other), -np.inf, log + other)
-
-
-def triangular(roots: Array) -> Array:
-    """Return lower triangular L with the same LLᵀ, (parts, m, m), for roots (parts, m, n) with n ≥ m.
-
-    Rows of zeros stay so, and have columns of zeros: what is known says nothing of how others vary.
-    """
-    out, varies = np.zeros((len(roots), roots.shape[1], roots.shape[1])), (roots != 0).any(axis=-1)
-    for pattern in np.unique(varies, axis=0):
-        parts, rows = np.flatnonzero((varies == pattern).all(axis=1)), np.flatnonzero(pattern)
-        upper = np.linalg.qr(np.swapaxes(roots[parts[:, None], rows], -1, -2), mode="r")
-        signs = np.where(np.diagonal(upper, axis1=-2, axis2=-1) < 0, -1.0, 1.0)
-        lower = np.swapaxes(upper * signs[..., None], -1, -2)
-        out[parts[:, None, None], rows[:, None], rows] = lower
-    return out

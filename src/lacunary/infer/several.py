@@ -20,10 +20,11 @@ from lacunary.data.table import Table
 from lacunary.errors import SchemaError, TooWideError
 from lacunary.exactness import approximate
 from lacunary.family.distribution import NormalMixture
-from lacunary.family.joint import JointMixture, triangular
+from lacunary.family.joint import JointMixture
 from lacunary.infer.mixed import MixedRows, prepare_mixed
 from lacunary.infer.sampled import SampledRows
 from lacunary.infer.unit import LeafUnit, Unit
+from lacunary.maths.roots import triangular
 
 if TYPE_CHECKING:
     from lacunary.infer.answers import Answers
@@ -87,21 +88,15 @@ def _roots(
         where = [unit.variables.index(rows.dag.schema.index(name)) + 1 for name in names]
         spread = np.zeros((len(used), len(names), len(holes)))
         shown = [k for k, place in enumerate(where) if place in holes]
+        rows_shown = [holes.index(where[k]) for k in shown]
         at = {int(column): c for c, column in enumerate(conditioned.columns)}
         for u, column in enumerate(used):
-            spread[u, shown] = conditioned.given(0, at[int(column)])[1][
-                [holes.index(where[k]) for k in shown]
-            ]
+            spread[u, shown] = conditioned.given(0, at[int(column)])[1][rows_shown]
         spread[:, lone] = 0.0
-        out = triangular(_wide(spread))[back.ravel()]
+        out = triangular(spread)[back.ravel()]
     for k in lone:
         out[:, k, k] = margins[k].sds
     return out
-
-
-def _wide(roots: Array) -> Array:
-    """Return the same with columns of zeros behind, as many as make it square at least."""
-    return np.pad(roots, [(0, 0), (0, 0), (0, max(0, roots.shape[1] - roots.shape[2]))])
 
 
 def _is_student(margin: NormalMixture) -> bool:
