@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from lacunary.evidence.score import score
     from lacunary.evidence.sensitivity import Sensitivity, sensitivity
     from lacunary.family.distribution import Distribution, NormalMixture, StudentMixture
+    from lacunary.family.joint import JointMixture
     from lacunary.family.poisson import Poisson
     from lacunary.family.regression import Regression
     from lacunary.family.sigmoid import Sigmoid
@@ -183,6 +184,7 @@ _HOME = {
     ),
     "infer.ensemble": ("Ensemble",),
     "family.distribution": ("Distribution", "NormalMixture", "StudentMixture"),
+    "family.joint": ("JointMixture",),
     "infer.divergence": ("family_distances", "kl", "marginal_kl"),
     "infer.expect": ("expect",),
     "infer.mixture": ("Mixture", "Noise"),
@@ -287,6 +289,7 @@ __all__ = [
     "Groups",
     "Identification",
     "ImpossibleRowError",
+    "JointMixture",
     "LacunaryError",
     "Loo",
     "McarTest",

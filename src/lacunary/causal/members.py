@@ -18,6 +18,7 @@ from lacunary.budget import budgeted
 from lacunary.data.wording import counted
 from lacunary.errors import TooWideError
 from lacunary.family.distribution import Answer, Distribution
+from lacunary.family.joint import JointMixture
 from lacunary.infer.findings import Given
 from lacunary.infer.intervene import check_do
 from lacunary.infer.network import Network
@@ -60,12 +61,12 @@ class ClassAnswers:
 
     @property
     def low(self) -> Array:
-        """The least probability of each state, or the least mean."""
+        """The least probability of each state, or the least mean; with covariances, where both."""
         return np.asarray(np.min([_numbers(one.answer) for one in self.answers], axis=0))
 
     @property
     def high(self) -> Array:
-        """The greatest probability of each state, or the greatest mean."""
+        """The greatest probability of each state, or the greatest mean; with covariances, where both."""
         return np.asarray(np.max([_numbers(one.answer) for one in self.answers], axis=0))
 
     def __str__(self) -> str:
@@ -77,6 +78,8 @@ class ClassAnswers:
             f"data cannot tell these graphs apart: {counted(len(self.answers), 'answer')} by "
             f"{counted(self.graphs, 'set')} of causes of what is set"
         )
+        if isinstance(first, JointMixture):
+            return "\n".join([*(str(one.answer) for one in self.answers), said])
         if not isinstance(first, Distribution):
             return f"mean between {float(self.low):.6g} and {float(self.high):.6g}\n{said}"
         names = ", ".join(v.name for v in first.variables)
@@ -126,6 +129,9 @@ def query_class(
 
 
 def _numbers(answer: Answer) -> Array:
+    if isinstance(answer, JointMixture):
+        parts = [answer.probabilities, answer.mean, answer.covariance][not answer.discrete :]
+        return np.concatenate([part.ravel() for part in parts])
     return np.asarray(answer.probabilities if isinstance(answer, Distribution) else answer.mean)
 
 

@@ -71,7 +71,8 @@ def query(
     """Ask a model for the probabilities of some variables given the states or values of others.
 
     The answer about a continuous variable, asked about alone, is its mean, standard deviation and quantiles,
-    and a normal for each configuration of states that is left open.
+    and a normal for each configuration of states that is left open. About several variables, some of them
+    continuous, it is their means, standard deviations and correlations, for each configuration of the others.
 
     --do sets variables from outside, whatever would have caused them; --given is then seen afterwards. That
     is what would happen only if the model's arcs lead from causes to effects. A learned graph is one of
@@ -81,7 +82,9 @@ def query(
     "TARGET sd" of a continuous one; to --out (.csv, .tsv) or the screen.
 
     --json prints: targets, given, do, probability_of_given (a density if values are given), distribution (a
-    list of states and probability; of a continuous target mean, sd, quantiles, components); with
+    list of states and probability; of a continuous target mean, sd, quantiles, components; of several, some
+    of them continuous: continuous, mean, covariance, and configurations with states, probability, mean,
+    covariance, components); with
     --over-class: answers (distribution, parents) and graphs; with --worth: target, entropy, values; with
     --parameters: asked, answer, effects; with --explain: given,
     explanation, probability (a density if some variable is continuous); with --marginals: given,
@@ -225,7 +228,7 @@ def _distribution(
 
 def _plain(found: Any, targets: list[str]) -> Any:
     """Return an answer as plain lists, dictionaries and numbers."""
-    if isinstance(found, lac.NormalMixture):
+    if isinstance(found, lac.NormalMixture | lac.JointMixture):
         return found.to_dict()
     states = product(*(variable.states for variable in found.variables))
     answers = zip(states, found.probabilities.ravel().tolist(), strict=True)

@@ -1,10 +1,13 @@
-"""What a query answers: probabilities of states, or the density of a continuous variable."""
+"""What a query answers: probabilities of states, or the density of a continuous variable.
+
+`lacunary.family.joint` has what it answers about several variables of which some are continuous.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,9 +33,12 @@ BISECTIONS = 64
 class Answer:
     """What a query answers: a `Distribution` over states, or a `NormalMixture` of a continuous variable.
 
-    Which of them follows from the variables that were asked about. Type checkers know the names of both; the
-    one that is asked for what only the other has refuses by name.
+    Of several variables, some of them continuous, it is a `JointMixture`. Which of them follows from the
+    variables that were asked about. Type checkers know the names of all; the one that is asked for what only
+    another has refuses by name.
     """
+
+    about: ClassVar[str]
 
     if TYPE_CHECKING:
 
@@ -80,7 +86,31 @@ class Answer:
         def to_dict(self) -> dict[Any, Any]:
             """Return it as plain words and numbers."""
 
-        def log_density(self, value: ArrayLike) -> Array:
+        @property
+        def covariance(self) -> Array:
+            """The covariance of several continuous variables."""
+
+        @property
+        def correlation(self) -> Array:
+            """The correlations of several continuous variables."""
+
+        @property
+        def covariances(self) -> Array:
+            """The components' covariances of several continuous variables."""
+
+        def marginal(self, *names: str) -> Answer:
+            """Return the posterior of some of several variables."""
+
+        def settled(self, name: str, value: float) -> Answer:
+            """Return the posterior once a variable on which no other depends is set to a value."""
+
+        def given(self, states: Any) -> Answer:
+            """Return the posterior of the others of several variables, once some are in these states."""
+
+        def sample(self, rows: int, rng: Any = None) -> Any:
+            """Return rows drawn of several variables."""
+
+        def log_density(self, value: Any) -> Array:
             """Return the log-density of values."""
 
         def probability_below(self, value: ArrayLike) -> Array:
@@ -92,8 +122,7 @@ class Answer:
     else:
 
         def __getattr__(self, name: str) -> Any:
-            about = "states" if isinstance(self, Distribution) else "a continuous variable"
-            raise AttributeError(f"a {type(self).__name__} is about {about} and has no {name}")
+            raise AttributeError(f"a {type(self).__name__} is about {self.about} and has no {name}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,6 +145,8 @@ class Distribution(Answer):
     >>> both.probabilities.shape, both.mode
     ((2, 2), ('no', 'yes'))
     """
+
+    about: ClassVar[str] = "states"
 
     variables: tuple[Variable, ...]
     probabilities: Array
@@ -177,12 +208,14 @@ class NormalMixture(Answer):
     (0.0, 2.0)
     """
 
+    about: ClassVar[str] = "a continuous variable"
+
     variable: Variable
     weights: Array
     means: Array
     sds: Array
 
-    def __getitem__(self, row: int | None) -> Self:
+    def __getitem__(self, row: int | Integers | slice | None) -> Self:
         """Return the density in one row of a table; with None, as that of a table of one row."""
         return replace(self, **{name: array[row] for name, array in self.arrays.items()})
 
@@ -190,6 +223,22 @@ class NormalMixture(Answer):
     def arrays(self) -> dict[str, Any]:
         """The arrays that describe the components, by name."""
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "variable"}
+
+    def reweighed(self, weights: Array, which: Integers | slice = slice(None)) -> Self:
+        """Return some of the components, with these weights; (components,)."""
+        return replace(self[which], weights=weights)
+
+    def settled(self, name: str, value: float) -> Self:
+        """Return the density of the variable once it is set to a value from outside."""
+        return replace(self, means=np.full_like(self.means, value), sds=np.zeros_like(self.sds))
+
+    def merged(self) -> Self:
+        """Return the same density with components that are alike taken together; (components,)."""
+        numbers = np.stack([array for name, array in self.arrays.items() if name != "weights"], axis=-1)
+        _, first, inverse = np.unique(numbers, axis=0, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        weights = np.asarray(np.bincount(inverse.ravel(), self.weights), dtype=np.float64)
+        return self.reweighed(weights[order], first[order])
 
     def among(self, share: Array, where: Integers) -> Self:
         """Return the density in some rows as part of one in all rows, weighted by their shares; (rows,)."""
@@ -316,8 +365,13 @@ class NormalMixture(Answer):
     def _below_standard(self, x: Array) -> Array:
         return np.asarray(special.ndtr(x))
 
-    def _standard(self, probability: float) -> Array:
+    def _standard(self, probability: ArrayLike) -> Array:
         return np.asarray(special.ndtri(probability))
+
+    def _drawn(self, random: np.random.Generator) -> Array:
+        """Return a value drawn from each component; of the shape of these."""
+        share = random.uniform(np.finfo(np.float64).tiny, 1.0, self.means.shape)
+        return np.asarray(self.means + self.sds * self._standard(share))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -370,7 +424,7 @@ class StudentMixture(NormalMixture):
         known = np.isinf(self.dofs)
         return np.asarray(np.where(known, special.ndtr(x), special.stdtr(np.where(known, 1.0, self.dofs), x)))
 
-    def _standard(self, probability: float) -> Array:
+    def _standard(self, probability: ArrayLike) -> Array:
         known = np.isinf(self.dofs)
         own = special.stdtrit(np.where(known, 1.0, self.dofs), probability)
         return np.asarray(np.where(known, special.ndtri(probability), own))

@@ -125,6 +125,12 @@ class CountMixture(NormalMixture):
             low, high = np.where(below, middle, low), np.where(below, high, middle)
         return np.asarray(high)
 
+    def _drawn(self, random: np.random.Generator) -> Array:
+        mean, sd, shape = self._parts()
+        known, finite = np.isinf(shape), np.where(np.isinf(shape), 1.0, shape)
+        rate = np.where(known, mean, random.gamma(finite, mean / finite))
+        return np.where(sd > 0, random.poisson(rate), mean)
+
     def _parts(self) -> tuple[Array, Array, Array]:
         return self.means, self.sds, self.shapes
 

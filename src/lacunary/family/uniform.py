@@ -89,8 +89,8 @@ class UniformMixture(NormalMixture):
     def _below_standard(self, x: Array) -> Array:
         return np.clip((x + REACH) / (2.0 * REACH), 0.0, 1.0)
 
-    def _standard(self, probability: float) -> Array:
-        return np.asarray(REACH * (2.0 * probability - 1.0))
+    def _standard(self, probability: ArrayLike) -> Array:
+        return np.asarray(REACH * (2.0 * np.asarray(probability) - 1.0))
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ class Answers:
         """Return the joint `Distribution` of some discrete variables given what is known of others.
 
         Of a continuous variable, asked about alone, it is a `NormalMixture`, or one of uniform densities or
-        counts. What is given is a state or a
+        counts; of several variables, some of them continuous, a `JointMixture`. What is given is a state or a
         value; of a discrete variable also a set of states, one of which it is, or a mapping from states to
         likelihoods (soft evidence). `engine` is for one who keeps asking. In wide networks, given states that
         have no bearing on the targets are not checked to be possible; `probability` tells.
@@ -82,7 +82,11 @@ class Answers:
         """
         if do:
             model, known = self._with_causes_cut(do, given)
-            return model.query(*targets, given=known)
+            answer = model.query(*targets, given=known)
+            for _, leaf in self.dag.leaves:  # which are not among what is known
+                if (name := leaf.variable.name) in do and name in targets:
+                    answer = answer.settled(name, float(do[name]))
+            return answer
         return self._answered(targets, Findings.of(self.dag.schema, given))
 
     def _with_causes_cut(self, do: Given, given: Given | None) -> tuple[Answers, dict[str, Any]]:
@@ -128,7 +132,15 @@ class Answers:
     def _swept(self, where: list[int], findings: Findings) -> Answer:
         """Return the answer to a question from the rows' own engine, as that of a table of one row."""
         model, case = hardened(self, findings)
-        if not self.dag.schema.sizes[where[0]]:
+        sizes = [self.dag.schema.sizes[v] for v in where]
+        if len(where) > 1 and not all(sizes):
+            from lacunary.infer.several import several
+
+            both = several(model, case, where)
+            if both is None:
+                raise impossible(findings, self)
+            return both
+        if not sizes[0]:
             found = model._normals(case, where)[0]
             if not found.weights.sum() > 0:
                 raise impossible(findings, self)
@@ -162,7 +174,7 @@ class Answers:
             continuous variable a `NormalMixture` with one axis for the rows.
         """
         chosen: Sequence[Target] = self.dag.names if targets is None else targets
-        sets = [self._asked([t] if isinstance(t, str) else t) for t in chosen]
+        sets = [self._asked_by_row([t] if isinstance(t, str) else t) for t in chosen]
         rows = as_source(table, self.dag.schema)
         theta, sizes = self.parameters(), self.dag.schema.sizes
         states = self._marginals(rows, [where for where in sets if sizes[where[0]]])
@@ -306,17 +318,24 @@ class Answers:
         return [posterior[distinct.inverse] for posterior in found]
 
     def _asked(self, names: Sequence[str]) -> list[int]:
-        """Return where the variables stand that are asked about together."""
+        """Return where the variables stand that are asked about together in one row."""
         if len(names) == 1:
             return [self.dag.schema.index(names[0])]
         if not names:
             raise SchemaError("name at least one variable to ask about")
         if len(set(names)) < len(names):
             raise SchemaError(f"a variable is asked about twice: {', '.join(names)}")
-        real = [name for name in names if not self.dag.schema[name].discrete]
-        if real:
-            raise SchemaError(f"{real[0]} is continuous: ask about it alone, or draw rows with sample")
         return [self.dag.schema.index(name) for name in names]
+
+    def _asked_by_row(self, names: Sequence[str]) -> list[int]:
+        """Return the same for every row of a table, in which continuous variables are asked about alone."""
+        real = [name for name in names if len(names) > 1 and not self.dag.schema[name].discrete]
+        if real:
+            raise SchemaError(
+                f"{real[0]} is continuous: in every row of a table ask about it alone; query answers about "
+                "several in one row"
+            )
+        return self._asked(names)
 
 
 def as_table(source: Any, schema: Schema) -> Table:

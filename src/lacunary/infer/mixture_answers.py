@@ -12,6 +12,7 @@ from lacunary.data.schema import Label, Schema
 from lacunary.data.table import HOLE, Table
 from lacunary.errors import ImpossibleRowError, SchemaError
 from lacunary.family.distribution import Answer, Distribution, NormalMixture
+from lacunary.family.joint import JointMixture
 from lacunary.infer.answers import Answers, Target, as_table
 from lacunary.infer.complete import completed
 from lacunary.infer.intervene import check_do
@@ -60,7 +61,8 @@ class MixtureAnswers:
     ) -> Answer:
         """Return the joint `Distribution` of some discrete variables given the states or values of others.
 
-        Of a continuous variable, asked about alone, it is a `NormalMixture`. ``do`` sets variables from
+        Of a continuous variable, asked about alone, it is a `NormalMixture`, and of several variables, some
+        of them continuous, a `JointMixture`. ``do`` sets variables from
         outside in every component, whose weights it leaves; see `Network.query`.
         """
         asked: Target = targets[0] if len(targets) == 1 else targets
@@ -68,11 +70,12 @@ class MixtureAnswers:
         if not np.isfinite(mass.max()):
             raise ImpossibleRowError(f"what is given has probability zero: {dict(given or {})}")
         shares = np.exp(mass - mass.max()) / np.exp(mass - mass.max()).sum()
-        told = [
-            part_of(self._one(int(c), asked, given, do), shares[c : c + 1], np.zeros(1, dtype=np.int64))
-            for c in np.flatnonzero(shares > 0)
-        ]
-        found = added(told)
+        used = np.flatnonzero(shares > 0)
+        answers = [self._one(int(c), asked, given, do) for c in used]
+        if isinstance(answers[0], JointMixture):
+            return JointMixture.mixed(shares[used].tolist(), answers)
+        one = np.zeros(1, dtype=np.int64)
+        found = added([part_of(told, shares[c : c + 1], one) for c, told in zip(used, answers, strict=True)])
         if isinstance(found, NormalMixture):
             return found[0]
         return Distribution(tuple(self.schema[name] for name in targets), found[0])
@@ -96,11 +99,19 @@ class MixtureAnswers:
     def _one(
         self, c: int, asked: Target, given: Mapping[str, Label] | None, do: Mapping[str, Label] | None
     ) -> Any:
-        """Return what one component answers to a query, as the posterior of a table of one row."""
-        if c == len(self.components):
-            return self._uniform(self._row({**(given or {}), **(do or {})}), asked)
+        """Return what one component answers to a query, as the posterior of a table of one row.
+
+        That of several variables, some of them continuous, is a `JointMixture`.
+        """
         names = (asked,) if isinstance(asked, str) else asked
+        if c == len(self.components):
+            row = self._row({**(given or {}), **(do or {})})
+            if len(names) > 1 and not all(self.schema[name].discrete for name in names):
+                return self._unrelated(row, names)
+            return self._uniform(row, asked)
         answer = self.components[c].query(*names, given=given, do=do)
+        if isinstance(answer, JointMixture):
+            return answer
         if isinstance(answer, NormalMixture):
             return answer[None]
         return answer.probabilities[None]
@@ -124,12 +135,21 @@ class MixtureAnswers:
             return found
         return {target: self._uniform(rows, target) for target in targets}
 
+    def _unrelated(self, row: Table, names: Sequence[str]) -> JointMixture:
+        """Return what the noise says of variables in a row, in which none depends on another."""
+        variables = tuple(self.schema[name] for name in names)
+        states = tuple(v.name for v in variables if v.discrete)
+        margins = [self._uniform(row, v.name)[0] for v in variables if not v.discrete]
+        return JointMixture.independent(
+            variables, self._uniform(row, states)[0] if states else np.ones(()), margins
+        )
+
     def _uniform(self, rows: Table, target: Target) -> Any:
         names = [target] if isinstance(target, str) else list(target)
         places = [self.schema.index(name) for name in names]
         if not self.schema[names[0]].discrete:
             if len(names) > 1:
-                raise SchemaError(f"{names[0]} is continuous: ask about it alone")
+                raise SchemaError(f"{names[0]} is continuous: in every row of a table ask about it alone")
             assert self.noise is not None
             low, high, i = self.noise.low, self.noise.high, places[0]
             holes = np.isnan(rows.reals[:, i])

@@ -176,6 +176,14 @@ class SampledRows:
             out.append(replace(found, **{**parts, "weights": weights[self.inverse]}))
         return out
 
+    def completions(self, vector: Array, draws: int) -> tuple[NDArray[np.int32], Array]:
+        """Return distinct completions of the first row's states, and their shares; none of what cannot be."""
+        asked = replace(self._chains, effort=replace(self.effort, chains=max(ASKED, self.effort.chains)))
+        codes, log = asked.drawn(vector, draws)
+        found, counts = np.unique(codes[0], axis=0, return_counts=True)
+        possible = not np.isneginf(log[0])
+        return found[: len(found) * possible], counts[: len(found) * possible] / draws
+
     def completed(self, vector: Array, rng: np.random.Generator | None) -> tuple[NDArray[np.int32], Array]:
         """Return codes and reals with every hole filled: drawn, or without a generator likeliest."""
         from lacunary.infer.complete import filled_numbers
