@@ -75,8 +75,8 @@ GROUPS: dict[str, tuple[str, str]] = {
         "structure/test_gaussian_search",
     ),
     "mixture": (
-        "products noise begin evidence",
-        "mixture/test_products mixture/test_noise mixture/test_begin mixture/test_prior "
+        "sparse noise begin evidence",
+        "mixture/test_sparse mixture/test_noise mixture/test_begin mixture/test_prior "
         "mixture/test_evidence mixture/test_discrete mixture/test_mixed infer/test_mixture_answers",
     ),
 }
