@@ -16,7 +16,7 @@ from lacunary.data.table import HOLE
 from lacunary.errors import ParameterError
 from lacunary.evidence.bases import optima
 from lacunary.evidence.exact import exact
-from lacunary.evidence.hamiltonian import Hamiltonian, prior_mover
+from lacunary.evidence.hamiltonian import Hamiltonian, Pace, prior_mover
 from lacunary.evidence.imputation import sequence
 from lacunary.evidence.laplace import laplace
 from lacunary.evidence.movers import from_prior
@@ -120,7 +120,7 @@ def test_annealing_from_variational_optima_counts_every_labelling_once() -> None
     mover = optima(problem, rng).mover(laid)
     assert mover is not None
     assert mover.log_constant == pytest.approx(np.log(2))
-    near, along = peak_mover(optima(problem, rng), rng), prior_mover(problem, rng)
+    near, along = peak_mover(optima(problem, rng), rng), prior_mover(optima(problem, rng), rng)
     assert near is not None
     assert along is not None
     paths: list[Mover[Any]] = [mover, from_prior(laid), near, along]
@@ -137,7 +137,7 @@ def test_annealing_from_variational_optima_counts_every_labelling_once() -> None
 def test_slopes_of_paths_are_those_of_their_densities(alpha: float) -> None:
     """By central differences: h² |f‴| / 6 and rounding ε |f| / h are far below the tolerance."""
     problem, rng, h = small(3, alpha), np.random.default_rng(1), 1e-4
-    near, along = peak_mover(optima(problem, rng), rng), prior_mover(problem, rng)
+    near, along = peak_mover(optima(problem, rng), rng), prior_mover(optima(problem, rng), rng)
     assert near is not None
     assert along is not None
     for path in (near, along):
@@ -158,7 +158,7 @@ def test_hamiltonian_steps_leave_the_posterior_as_it_is() -> None:
     """
     dag = lac.dag("A", states=2)
     problem = pose(dag, lac.Table(dag.schema, np.zeros((2, 1), dtype=np.int16)), prior=Dirichlet(1.0))
-    path = prior_mover(problem, np.random.default_rng(0))
+    path = prior_mover(optima(problem, np.random.default_rng(3)), np.random.default_rng(0))
     assert path is not None
     schedule(path, np.random.default_rng(1), 128)
     path.seeking = False
@@ -168,9 +168,44 @@ def test_hamiltonian_steps_leave_the_posterior_as_it_is() -> None:
     assert np.all(np.abs(state.counts.mean(axis=0) - (digamma([3.0, 1.0]) - digamma(4.0))) <= 5 * error)
 
 
+def test_leaps_in_one_labelling_leave_the_posterior_as_it_is() -> None:
+    """Draws from the prior, drawn anew by their likelihoods, are draws from the posterior.
+
+    What is the same in all labellings keeps its mean, whatever leaps would be in another labelling.
+    """
+    problem, rng = small(3, 1.0), np.random.default_rng(4)
+    path = prior_mover(optima(problem, rng), rng)
+    assert path is not None
+    size = problem.dag.layout.size
+    path.seeking, path.paces = False, {1.0: Pace(0.4, 4, np.diag(2.0 ** rng.uniform(-3, 1, size)))}
+    state = path.begin(400_000, rng)
+    weights = np.exp(state.log - state.log.max())
+    state = state.take(rng.choice(len(weights), 40_000, p=weights / weights.sum()))
+    before = np.stack([state.log, state.base, state.log**2])
+    for _ in range(8):
+        path.move(state, 1.0, 1)
+    after = np.stack([state.log, state.base, state.log**2])
+    assert (after != before).mean() > 0.9
+    changed = (after - before).mean(axis=1) / ((after - before).std(axis=1) / np.sqrt(40_000))
+    assert np.all(np.abs(changed) <= 5)
+
+
+def test_leaps_follow_the_mean_curvature_where_many_would_be_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lacunary.evidence.hamiltonian.ACROSS", 20.0)
+    problem, rng = small(3, 1.0), np.random.default_rng(4)
+    true, path = exact(problem).value, prior_mover(optima(problem, rng), rng)
+    assert path is not None
+    tau = schedule(path, rng)
+    path.seeking = False
+    assert path.known(1.0).root.ndim == 2
+    log_z = anneal(path, tau, 32, 32, rng).log_z
+    error = np.exp(log_z - true).std(ddof=1) / np.sqrt(32)
+    assert abs(logsumexp(log_z) - np.log(32) - true) <= 5 * error
+
+
 def test_there_may_be_more_particles_at_first() -> None:
     problem, rng = small(3, 1.0), np.random.default_rng(0)
-    path = prior_mover(problem, rng)
+    path = prior_mover(optima(problem, rng), rng)
     assert path is not None
     tau = schedule(path, rng)
     path.seeking = False

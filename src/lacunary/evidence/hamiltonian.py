@@ -5,8 +5,9 @@ particles together: expected counts are the slopes of the log-likelihood. What i
 rows are distinct, not on how many there are. A step follows the slopes for many small leaps, so that it goes
 far where the posterior is flat, where Gibbs sampling and random walks go by inches (Neal 2011). How long
 leaps are, and how many, is found by a pilot run and taken as it was found there: moves do not depend on what
-they move, and weights stay unbiased. The path may begin at the prior, as here, or at the posterior's peaks
-(`lacunary.evidence.peaks`).
+they move, and weights stay unbiased. Where rows have settled what hidden states are called, leaps follow the
+mean curvature at a pilot's particles, in one labelling. The path may begin at the prior, as here, or at the
+posterior's peaks (`lacunary.evidence.peaks`).
 """
 
 from __future__ import annotations
@@ -17,11 +18,14 @@ from functools import cached_property
 import numpy as np
 from scipy.special import polygamma
 
+from lacunary.evidence.bases import Optima
+from lacunary.evidence.hessian import Curvature, curvature
 from lacunary.evidence.problem import Problem
+from lacunary.infer.covariance import free_places
 from lacunary.learn.em import Maximize, maximize_rule
-from lacunary.maths.arrays import Array, Integers
+from lacunary.maths.arrays import Array, Booleans, Integers
 
-__all__ = ["Hamiltonian", "Pace", "PriorMover", "Slopes", "leaping", "prior_mover", "sweep_price"]
+__all__ = ["WIDEST", "Hamiltonian", "Pace", "PriorMover", "Slopes", "leaping", "prior_mover", "sweep_price"]
 
 ACCEPTED = 0.8
 """The share of Hamiltonian steps that are accepted; 0.65 is best in very many dimensions."""
@@ -35,11 +39,23 @@ FIRST = 0.5
 ACROSS = 1.5
 """How far steps go, about, in deviations of the prior."""
 
-FARTHEST = 500.0
+FARTHEST = 300.0
 """The largest log of a number that is made a probability: what is beyond is as good as zero."""
 
 FEWEST = 4
 """Leaps of a step at least."""
+
+BENT = 12
+"""Leaps of a step along the mean curvature, which is followed where it takes as many along the axes."""
+
+BENDS, SOFTEST = 8, 1.0
+"""Pilot particles whose curvature is averaged, and the least curvature that is taken of any direction."""
+
+USUAL = 0.5
+"""Share of these leaps that a step has on average, all temperatures together."""
+
+WIDEST = 400
+"""Free parameters up to which leaps follow curvatures, and a base with all covariances is made."""
 
 OFTEN = 0.95
 """Of how many pilot particles a cell counts less often than that which says how far leaps go."""
@@ -126,6 +142,10 @@ class Hamiltonian:
         """Return the pace that was found at the nearest temperature."""
         return self.paces[min(self.paces, key=lambda known: abs(known - tau))]
 
+    def within(self, state: Slopes, pace: Pace) -> Booleans:
+        """Tell where steps at a pace may end."""
+        return np.ones(len(state.counts), dtype=np.bool_)
+
     def _step(self, state: Slopes, tau: float, pace: Pace) -> float:
         """Go some leaps with a speed that is drawn, where that is accepted; return how often it is."""
         speed = self.rng.standard_normal(state.counts.shape)
@@ -138,7 +158,7 @@ class Hamiltonian:
             push = leaping(now.base_slope + tau * now.log_slope, pace.root.T)
             speed = speed + 0.5 * length * push
         gained = self.height(tau, now) - 0.5 * (speed**2).sum(axis=1) - energy
-        gained = np.where(np.isfinite(gained), gained, -np.inf)
+        gained = np.where(np.isfinite(gained) & self.within(now, pace), gained, -np.inf)
         taken = np.flatnonzero(np.log1p(-self.rng.random(len(gained))) < gained)
         state.put(taken, now.take(taken))
         return float(np.exp(np.minimum(gained, 0.0)).mean())
@@ -154,11 +174,15 @@ class PriorMover(Hamiltonian):
     """The path p(θ) p(y | θ)^τ; particles are log θ, up to a constant in each distribution.
 
     A leap is as long in each number as its deviation would be, were the holes filled with what is expected of
-    them; it takes so many to go as far as the prior does, where rows say nothing.
+    them; it takes so many to go as far as the prior does, where rows say nothing. Where these are many, leaps
+    follow the mean curvature: particles are renamed to that of the ``orders`` which is nearest to ``home``,
+    by symmetry at no cost, and steps that leave it are refused.
     """
 
     problem: Problem
     rule: Maximize
+    orders: Integers | None
+    home: Array
 
     def begin(self, particles: int, rng: np.random.Generator) -> Slopes:
         """Return draws from the prior."""
@@ -186,7 +210,47 @@ class PriorMover(Hamiltonian):
         counts = self.problem.prepared.expect(layout.normalize(np.exp(state.counts))).counts
         root = _deviation(alpha + tau * np.quantile(counts, OFTEN, axis=0))
         leaps = ACROSS * float(np.mean(_deviation(alpha) / root))
-        return Pace(self.last, max(FEWEST, int(np.ceil(leaps))), root)
+        if self.orders is None or leaps < BENT:
+            return Pace(self.last, max(FEWEST, int(np.ceil(leaps))), root)
+        self._rename(state)
+        return Pace(self.last, BENT, self._bent(tau, np.exp(state.counts)))
+
+    def move(self, state: Slopes, tau: float, steps: int) -> None:
+        """Move every particle, in one labelling where leaps follow the mean curvature."""
+        if not self.seeking and self.known(tau).root.ndim > 1:
+            self._rename(state)
+        super().move(state, tau, steps)
+
+    def within(self, state: Slopes, pace: Pace) -> Booleans:
+        """Tell which particles still have the labelling that the mean curvature is for."""
+        return super().within(state, pace) if pace.root.ndim == 1 else self._labelling(state) == 0
+
+    def _labelling(self, state: Slopes) -> Integers:
+        """Return in which order each particle is nearest to home."""
+        assert self.orders is not None
+        theta = np.exp(state.counts)
+        far = [((theta[:, order] - self.home) ** 2).sum(axis=1) for order in self.orders]
+        return np.asarray(np.argmin(far, axis=0))
+
+    def _rename(self, state: Slopes) -> None:
+        """Give every particle the labelling that is nearest to home: densities are the same in all."""
+        assert self.orders is not None
+        order = self.orders[self._labelling(state)]
+        for own in (state.counts, state.base_slope, state.log_slope):
+            own[:] = np.take_along_axis(own, order, axis=1)
+
+    def _bent(self, tau: float, theta: Array) -> Array:
+        """Return R where R Rᵀ is the inverse of the mean curvature at some points; (size, size)."""
+        layout = self.problem.dag.layout
+        places, bent = free_places(layout), np.zeros((layout.free, layout.free))
+        for point in theta[self.rng.integers(len(theta), size=BENDS)]:
+            here = curvature(self.problem.prepared, point)
+            there = Curvature(here.dag, point, tau * here.counts, tau * here.covariance)
+            bent += there.softmax_information(self.rule.pseudo, "softmax") / BENDS
+        value, axes = np.linalg.eigh(bent)
+        root = np.zeros((layout.size, layout.size))
+        root[np.ix_(places, places)] = axes / np.sqrt(np.maximum(np.abs(value), SOFTEST)) @ axes.T
+        return root
 
     @cached_property
     def price(self) -> float:
@@ -195,8 +259,9 @@ class PriorMover(Hamiltonian):
         uniform = 1.0 / np.array(layout.states, dtype=np.float64)[layout.variable]
         alpha, counts = self.problem.belief.alpha, self.problem.prepared.expect(uniform[None]).counts[0]
         longest = ACROSS * float(np.mean(_deviation(alpha) / _deviation(alpha + counts)))
-        leaps = max(FEWEST, longest / 5)  # most temperatures are low, where leaps are few and particles many
-        return leaps * sweep_price(self.problem)
+        most = np.inf if self.orders is None else USUAL * BENT
+        # Most temperatures are low, where leaps are few and particles many.
+        return min(max(FEWEST, longest / 5), most) * sweep_price(self.problem)
 
 
 def sweep_price(problem: Problem) -> float:
@@ -218,8 +283,11 @@ def _deviation(alpha: Array) -> Array:
     return np.asarray(np.sqrt(polygamma(1, alpha)))
 
 
-def prior_mover(problem: Problem, rng: np.random.Generator) -> PriorMover | None:
+def prior_mover(peaks: Optima, rng: np.random.Generator) -> PriorMover | None:
     """Return the path from the prior; None where tables are given or implied."""
+    problem, layout = peaks.problem, peaks.problem.dag.layout
     if problem.known is not None or problem.dag.implied or problem.dag.numeric:
         return None
-    return PriorMover(rng, problem, maximize_rule(problem.belief, "map", "softmax", None))
+    rule = maximize_rule(problem.belief, "map", "softmax", None)
+    orders = peaks.orders if layout.free <= WIDEST else None
+    return PriorMover(rng, problem, rule, orders, layout.normalize(peaks.points[0]))

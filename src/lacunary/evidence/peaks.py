@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import gammaln, logsumexp
 
 from lacunary.evidence.bases import Optima, distinct
-from lacunary.evidence.hamiltonian import Hamiltonian, Pace, Slopes, sweep_price
+from lacunary.evidence.hamiltonian import WIDEST, Hamiltonian, Pace, Slopes, sweep_price
 from lacunary.evidence.hessian import curvature
 from lacunary.infer.covariance import free_places
 from lacunary.learn.em import Maximize, maximize_rule
@@ -38,9 +38,6 @@ FLATTEST = 0.05
 
 LEAPS = 6
 """Leaps of a step: near a peak, in its own deviations, few go far enough."""
-
-WIDEST = 400
-"""Free parameters up to which a base with all their covariances is made."""
 
 
 @dataclass(eq=False)

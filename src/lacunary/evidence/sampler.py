@@ -19,7 +19,7 @@ from lacunary.evidence.population import Annealed
 from lacunary.evidence.problem import Problem
 from lacunary.maths.arrays import Array
 
-__all__ = ["BUDGET", "ISLANDS", "ROUGH", "SPREAD", "Sampler", "apart", "double", "until"]
+__all__ = ["BUDGET", "ISLANDS", "ROUGH", "SPREAD", "Sampler", "apart", "double", "fill", "until"]
 
 ISLANDS = 16
 """Independent runs whose spread tells the error."""
@@ -159,10 +159,10 @@ def until(
         way.run(many, min(times, room / many) * way.effort, rng)
         if last and way.spread <= SPREAD:
             break
-    _fill(problem, way, stderr, budget, rng)
+    fill(problem, way, stderr, budget, rng)
 
 
-def _fill(problem: Problem, way: Sampler, stderr: float, budget: float, rng: np.random.Generator) -> None:
+def fill(problem: Problem, way: Sampler, stderr: float, budget: float, rng: np.random.Generator) -> None:
     """Have islands join the others until they meet the error, or the budget is spent."""
     while way.stderr > stderr:
         _tell(problem, way, stderr, budget)
@@ -204,4 +204,4 @@ def double(
         for way in able:
             problem.say(f"{way.name}: as many islands again, since another sampler lies apart")
             way.double(rng)
-            _fill(problem, way, stderr, budget, rng)
+            fill(problem, way, stderr, budget, rng)

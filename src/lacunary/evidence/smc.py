@@ -31,7 +31,7 @@ from lacunary.evidence.peaks import PeakMover, peak_mover
 from lacunary.evidence.population import Annealed, Mover, Weights, anneal, finer, schedule
 from lacunary.evidence.problem import Problem
 from lacunary.evidence.random_walk import Walk
-from lacunary.evidence.sampler import BUDGET, ISLANDS, ROUGH, SPREAD, Sampler, apart, double, until
+from lacunary.evidence.sampler import BUDGET, ISLANDS, ROUGH, SPREAD, Sampler, apart, double, fill, until
 from lacunary.evidence.share import rounding
 from lacunary.infer.walker import Walker
 from lacunary.maths.arrays import Array
@@ -189,7 +189,7 @@ def _of_many_rows(problem: Problem, peaks: Optima, rows: Sampler, rng: np.random
 
     From the peaks only where rows tell all parameters: elsewhere the posterior has long arms.
     """
-    near, prior, walked = peak_mover(peaks, rng), prior_mover(problem, rng), _walking(problem, rng)
+    near, prior, walked = peak_mover(peaks, rng), prior_mover(peaks, rng), _walking(problem, rng)
     there = [] if near is None else [_gliding("annealing from the posterior's peaks", near, near.price, rng)]
     if near is not None and near.flattest > PEAKED:
         return [*there, _gliding("annealing back to the peaks", near, near.price, rng, _walked(near))]
@@ -346,7 +346,9 @@ def _grow(
         rough = main.spread > ROUGH
         agreed = _agreed(problem, ways, islands, stderr, PATIENCE * budget, rng) if rough else None
         if agreed is None:
+            main = _cheapest(ways, main, stderr) if rough else main
             until(problem, main, islands, stderr, budget, rng)
+            fill(problem, main, stderr, budget, rng)
         main = agreed or main
         others = [way for way in ways if way is not main]
         second = next((way for way in others if way.prior), others[0] if others else None)
@@ -419,8 +421,14 @@ def _chosen(
         way.run(islands, 1, rng)
         if first.wanted(stderr) * first.next_cost <= budget / 2:
             return first
+    return _cheapest(ways, first, stderr)
+
+
+def _cheapest(ways: list[Sampler], first: Sampler, stderr: float) -> Sampler:
+    """Return the sampler that meets an error at least cost, by what has been run of all."""
+    begun = [way for way in ways if not way.conditional and way.found is not None]
     return min(
-        (way for way in (first, *others) if not _misses(way, [first, *others])),
+        (way for way in begun if not _misses(way, begun)),
         key=lambda way: way.wanted(stderr) * way.next_cost * (1 if way is first or way.prior else CHEAPER),
     )
 
