@@ -177,7 +177,7 @@ def test_leaps_in_one_labelling_leave_the_posterior_as_it_is() -> None:
     path = prior_mover(optima(problem, rng), rng)
     assert path is not None
     size = problem.dag.layout.size
-    path.seeking, path.paces = False, {1.0: Pace(0.4, 4, np.diag(2.0 ** rng.uniform(-3, 1, size)))}
+    path.seeking, path.paces = False, {1.0: Pace(0.4, 4, np.diag(2.0 ** rng.uniform(-3, 1, size)), path.home)}
     state = path.begin(400_000, rng)
     weights = np.exp(state.log - state.log.max())
     state = state.take(rng.choice(len(weights), 40_000, p=weights / weights.sum()))

@@ -12,7 +12,7 @@ posterior's peaks (`lacunary.evidence.peaks`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -48,8 +48,9 @@ FEWEST = 4
 BENT = 12
 """Leaps of a step along the mean curvature, which is followed where it takes as many along the axes."""
 
-BENDS, SOFTEST = 8, 1.0
-"""Pilot particles whose curvature is averaged, and the least curvature that is taken of any direction."""
+BENDS, FRESH, SOFTEST = 32, 8, 1.0
+"""Pilot particles whose curvature is averaged, those of them that are new at each temperature, and the least
+curvature that is taken of any direction. Of fewer, what is stiff at some particles alone is overlooked."""
 
 USUAL = 0.5
 """Share of these leaps that a step has on average, all temperatures together."""
@@ -87,11 +88,12 @@ class Slopes:
 
 @dataclass(frozen=True)
 class Pace:
-    """How long and how many leaps are at a temperature, and R, by which speeds move points."""
+    """How long and how many leaps are at a temperature, and R, by which speeds move points near home."""
 
     length: float
     leaps: int
     root: Array
+    home: Array | None = None
 
 
 @dataclass(eq=False)
@@ -129,7 +131,7 @@ class Hamiltonian:
         for _ in range(steps):
             taken = self._step(state, tau, pace)
             if self.seeking:
-                pace = Pace(pace.length * float(np.exp(taken - ACCEPTED)), pace.leaps, pace.root)
+                pace = replace(pace, length=pace.length * float(np.exp(taken - ACCEPTED)))
         if self.seeking:
             self.paces[tau] = pace
 
@@ -176,13 +178,15 @@ class PriorMover(Hamiltonian):
     A leap is as long in each number as its deviation would be, were the holes filled with what is expected of
     them; it takes so many to go as far as the prior does, where rows say nothing. Where these are many, leaps
     follow the mean curvature: particles are renamed to that of the ``orders`` which is nearest to ``home``,
-    by symmetry at no cost, and steps that leave it are refused.
+    by symmetry at no cost, and steps that leave it are refused. It begins at the best optimum, and a pilot's
+    mean takes its place.
     """
 
     problem: Problem
     rule: Maximize
     orders: Integers | None
     home: Array
+    bends: list[Curvature] = field(default_factory=list, init=False)
 
     def begin(self, particles: int, rng: np.random.Generator) -> Slopes:
         """Return draws from the prior."""
@@ -212,40 +216,46 @@ class PriorMover(Hamiltonian):
         leaps = ACROSS * float(np.mean(_deviation(alpha) / root))
         if self.orders is None or leaps < BENT:
             return Pace(self.last, max(FEWEST, int(np.ceil(leaps))), root)
-        self._rename(state)
-        return Pace(self.last, BENT, self._bent(tau, np.exp(state.counts)))
+        self._rename(state, self.home)
+        self.home = np.exp(state.counts).mean(axis=0)
+        self._rename(state, self.home)
+        return Pace(self.last, BENT, self._bent(tau, np.exp(state.counts)), self.home)
 
     def move(self, state: Slopes, tau: float, steps: int) -> None:
         """Move every particle, in one labelling where leaps follow the mean curvature."""
-        if not self.seeking and self.known(tau).root.ndim > 1:
-            self._rename(state)
+        home = None if self.seeking else self.known(tau).home
+        if home is not None:
+            self._rename(state, home)
         super().move(state, tau, steps)
 
     def within(self, state: Slopes, pace: Pace) -> Booleans:
         """Tell which particles still have the labelling that the mean curvature is for."""
-        return super().within(state, pace) if pace.root.ndim == 1 else self._labelling(state) == 0
+        return super().within(state, pace) if pace.home is None else self._labelling(state, pace.home) == 0
 
-    def _labelling(self, state: Slopes) -> Integers:
+    def _labelling(self, state: Slopes, home: Array) -> Integers:
         """Return in which order each particle is nearest to home."""
         assert self.orders is not None
         theta = np.exp(state.counts)
-        far = [((theta[:, order] - self.home) ** 2).sum(axis=1) for order in self.orders]
+        far = [((theta[:, order] - home) ** 2).sum(axis=1) for order in self.orders]
         return np.asarray(np.argmin(far, axis=0))
 
-    def _rename(self, state: Slopes) -> None:
+    def _rename(self, state: Slopes, home: Array) -> None:
         """Give every particle the labelling that is nearest to home: densities are the same in all."""
         assert self.orders is not None
-        order = self.orders[self._labelling(state)]
+        order = self.orders[self._labelling(state, home)]
         for own in (state.counts, state.base_slope, state.log_slope):
             own[:] = np.take_along_axis(own, order, axis=1)
 
     def _bent(self, tau: float, theta: Array) -> Array:
-        """Return R where R Rᵀ is the inverse of the mean curvature at some points; (size, size)."""
+        """Return R, R Rᵀ the inverse of the mean curvature here and a little before; (size, size)."""
         layout = self.problem.dag.layout
         places, bent = free_places(layout), np.zeros((layout.free, layout.free))
-        for point in theta[self.rng.integers(len(theta), size=BENDS)]:
-            here = curvature(self.problem.prepared, point)
-            there = Curvature(here.dag, point, tau * here.counts, tau * here.covariance)
+        many = FRESH if self.bends else BENDS
+        for point in theta[self.rng.integers(len(theta), size=many)]:
+            self.bends.append(curvature(self.problem.prepared, point))
+        self.bends = self.bends[-BENDS:]
+        for one in self.bends:
+            there = replace(one, counts=tau * one.counts, covariance=tau * one.covariance)
             bent += there.softmax_information(self.rule.pseudo, "softmax") / BENDS
         value, axes = np.linalg.eigh(bent)
         root = np.zeros((layout.size, layout.size))
