@@ -40,14 +40,14 @@ def quoted(cell: str) -> str:
     return cell if plain else '"' + cell.replace('"', '""') + '"'
 
 
-@pytest.fixture(autouse=True, params=[(0.0, 2**21), (1.0, 1)], ids=["texts", "categories, line by line"])
+@pytest.fixture(autouse=True, params=[(0.0, 2**22), (1.0, 1)], ids=["texts", "categories, line by line"])
 def _at_any_size(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     repeated, stretch = request.param
     monkeypatch.setattr(large, "LARGE", 0)
     monkeypatch.setattr(large, "TALL", 0)
     monkeypatch.setattr(large, "REPEATED", repeated)
     monkeypatch.setattr(large, "FIRST", 3)
-    monkeypatch.setattr(parted, "STRETCH", stretch)
+    monkeypatch.setattr(parted, "BLOCK", stretch)
     monkeypatch.setattr(parted, "DEEP", 1)
 
 

@@ -24,9 +24,6 @@ __all__ = ["BLOCK", "Parted", "head", "parted"]
 BLOCK = 2**22
 """Bytes of a part of a file that is read by itself."""
 
-STRETCH = 2**21
-"""Bytes of a file that are parted at a time."""
-
 DEEP = 2**13
 """Bytes of a column that are parted at a time, at least: each time takes as long as some of them."""
 
@@ -65,7 +62,7 @@ def parted(path: Path, chosen: Sequence[str], how: dict[str, Any]) -> Parted:
     places: dict[str, int] = {}
     blocks: list[NDArray[np.float64]] = []
     infinite: set[str] = set()
-    for frame in _frames(path, max(STRETCH, DEEP * len(chosen)), how):
+    for frame in _frames(path, max(BLOCK, DEEP * len(chosen)), how):
         block = np.empty((len(frame), len(chosen)))
         columns = {each.name: each.alias("") for each in frame.get_columns()}  # polars takes * for a pattern
         for place, name in enumerate(chosen):
@@ -103,9 +100,9 @@ def _frames(path: Path, size: int, how: dict[str, Any]) -> Iterator[pl.DataFrame
         header = _to_line_end(file, file.readline())
         more = True
         while more:
-            text = _to_line_end(file, file.read(size))
-            more = len(text) >= size
-            yield pl.read_csv(header + text, **how)
+            text = _to_line_end(file, header + file.read(size))
+            more = len(text) >= len(header) + size
+            yield pl.read_csv(text, **how)
 
 
 def head(path: Path, lines: int) -> bytes:
