@@ -197,8 +197,9 @@ class _Measured:
             self.cells = np.empty((len(values), self.width))
         if len(values) != len(self.cells) or place >= self.width:
             return decided
-        own = isinstance(self.column, Numbers) and self.column.beside is self.cells
-        if not (own and values is self.column.values):  # type: ignore[union-attr]
+        column = self.column
+        laid = isinstance(column, Numbers) and column.beside is self.cells and column.values is values
+        if not laid:
             self.cells[:, place] = values
         return Decided(decided.variable, self.cells[:, place], decided.decision, decided.diagnostics)
 
