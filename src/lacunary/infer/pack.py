@@ -40,6 +40,7 @@ from lacunary.kernels.arena import Arena, arena_of_cells, arena_of_kinds, cells_
 from lacunary.kernels.cell import Kinds, Spots
 from lacunary.kernels.divide import Divided, divide_rows
 from lacunary.kernels.lanes import LANES
+from lacunary.kernels.lone import RUN
 from lacunary.kernels.pack import Slab, lay_rows
 from lacunary.kernels.trace import Forest, Scopes
 from lacunary.model.dag import Dag
@@ -606,15 +607,32 @@ def _spots(nodes: Nodes, slab: Slab) -> tuple[Spots, int]:
     led = list_sums(slab.above >= 0, slab.child_start)
     largest = int(size[is_root].max(initial=1))
     turns = max(min(ROOTS // largest, int(is_root.sum())), 1)
+    turn, plain = np.cumsum(is_root) % turns, nodes.plain[slab.kind] & (led == 0)
+    lone = is_root & plain & (lengths_of(slab.child_start) == 0) & (size % LANES == 0)
     spots = Spots(
-        value=np.where(
-            is_root, scratch + np.cumsum(is_root) % turns * largest, np.cumsum(kept) - kept
-        ).astype(np.int32),
+        value=np.where(is_root, scratch + turn * largest, np.cumsum(kept) - kept).astype(np.int32),
         shared=shared_at,
         child_message=shared_at[slab.child],
-        plain=nodes.plain[slab.kind] & (led == 0),
+        plain=np.maximum(plain, _runs(lone, slab.kind, turn)),
     )
     return spots, scratch + turns * largest
+
+
+def _runs(
+    lone: NDArray[np.bool_], kind: NDArray[np.int32], turn: NDArray[np.int64]
+) -> NDArray[np.uint8]:
+    """Return at the first cell of every run how many it has, zero elsewhere; see `lacunary.kernels.lone`.
+
+    ``lone`` are the cells that may be in one; those of a run are of one kind, and take places one after another.
+    """
+    out = np.zeros(len(lone), dtype=np.uint8)
+    goes_on = lone[1:] & lone[:-1] & (kind[1:] == kind[:-1]) & (turn[1:] == turn[:-1] + 1)
+    edges = np.flatnonzero(np.diff(goes_on, prepend=False, append=False))
+    for first, last in edges.reshape(-1, 2).tolist():  # cells of a stretch, the last of them included
+        whole = (last - first + 1) // LANES * LANES
+        for at in range(first, first + whole, RUN):
+            out[at] = min(RUN, first + whole - at)
+    return out
 
 
 def _trimmed(slab: Slab, cells: int, separate: bool) -> Slab:

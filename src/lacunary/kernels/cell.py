@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.kernels.compile import called, inlined
-from lacunary.kernels.lanes import LANES, U, add, gather_product, gather_product_twice, multiply, multiply_run
+from lacunary.kernels.lanes import LANES, U, add, multiply, multiply_run
+from lacunary.kernels.links import gather_product, gather_product_twice
 from lacunary.kernels.pack import Slab
 
 __all__ = ["LARGE", "SMALL", "Kinds", "Room", "Spots", "fill", "fill_with_care", "least", "total"]
@@ -59,13 +60,14 @@ class Spots(NamedTuple):
     """Where cells lie in working memory: their configurations, and those shared with their parents.
 
     ``child_message`` is, for every entry of ``slab.child``, where that child's message lies; ``plain[c]``
-    tells that configuration i of cell c stands i after every base and message: no table is needed.
+    tells that configuration i of cell c stands i after every base and message: no table is needed. Where it is
+    more than one, so many cells from c on are a run, see `lacunary.kernels.lone`.
     """
 
     value: NDArray[np.int32]
     shared: NDArray[np.int32]
     child_message: NDArray[np.int32]
-    plain: NDArray[np.bool_]
+    plain: NDArray[np.uint8]
 
 
 class Room(NamedTuple):

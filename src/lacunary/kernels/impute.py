@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.kernels.compile import called, inlined, kernel
-from lacunary.kernels.lanes import LANES, U, add_lanes, gather_odds_twice
+from lacunary.kernels.lanes import LANES, U, add_lanes
+from lacunary.kernels.links import gather_odds_twice
 from lacunary.kernels.variate import STEP, fraction
 
 __all__ = ["CHUNK", "SIDE", "Urn", "copy", "impute", "renew"]

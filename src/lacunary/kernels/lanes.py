@@ -28,13 +28,15 @@ __all__ = [
     "add_led",
     "add_quarter",
     "add_run",
-    "gather_product",
+    "for_lanes",
+    "intrinsic",
+    "many_of",
     "multiply",
     "multiply_lanes",
     "multiply_run",
     "multiply_some",
-    "scatter_sum",
     "start_of",
+    "tools",
 ]
 
 LANES = 8
@@ -55,6 +57,38 @@ Combine = Callable[[Any, Any, Any], Any]
 def start_of(context: Any, builder: Any, kind: Any, array: Any) -> Any:
     """Return where an array begins; what is no array, as a pointer is none, stands for itself."""
     return context.make_array(kind)(context, builder, array).data if isinstance(kind, types.Array) else array
+
+
+def for_lanes(takes: Callable[[int, bool], bool], otherwise: float) -> Callable[[Any], Any]:
+    """Return a decorator of pieces that return a number, which then take the lanes as one argument more.
+
+    Only for lanes of which ``takes`` is true, given how many they are and whether their items are no whole
+    numbers, is there anything to compile; for others the piece is ``otherwise``.
+    """
+
+    def decorated(piece: Any) -> Any:
+        def plain(*arguments: Any) -> Any:
+            *taken, lanes = arguments
+            return piece(*taken) if takes(len(lanes), isinstance(lanes[0], float)) else otherwise
+
+        def operation(typing: Any, *arguments: Any) -> Any:
+            *taken, lanes = arguments
+            packed = types.StarArgTuple(arguments)
+            if not takes(lanes.count, isinstance(lanes.dtype, types.Float)):
+                none = ir.DoubleType()(otherwise)
+                return types.float64(packed), lambda context, builder, signature, values: none
+            kind: Any = types.Dispatcher(piece)
+            signature = kind.get_call_type(typing, tuple(taken), {})
+
+            def generate(context: Any, builder: Any, told: Any, values: Any) -> Any:
+                held = [builder.extract_value(values[0], k) for k in range(len(taken))]
+                return context.get_function(kind, signature)(builder, held)
+
+            return signature.return_type(packed), generate
+
+        return intrinsic(operation) if COMPILES else plain
+
+    return decorated
 
 
 def _vectorized(combine: Combine, plain: np.ufunc, many: int = LANES) -> Any:
@@ -82,7 +116,7 @@ def _vectorized(combine: Combine, plain: np.ufunc, many: int = LANES) -> Any:
     return intrinsic(operation)
 
 
-def _many_of(builder: Any, item: Any, words: Any) -> Any:
+def many_of(builder: Any, item: Any, words: Any) -> Any:
     """Return a vector that holds one item everywhere."""
     one = builder.insert_element(words(ir.Undefined), item, ir.IntType(32)(0))
     every = ir.Constant(ir.VectorType(ir.IntType(32), words.count), [0] * words.count)
@@ -92,7 +126,7 @@ def _many_of(builder: Any, item: Any, words: Any) -> Any:
 def _held(builder: Any, count: Any) -> Any:
     """Return which lanes come before a count."""
     words = ir.VectorType(ir.IntType(64), LANES)
-    return builder.icmp_signed("<", ir.Constant(words, list(range(LANES))), _many_of(builder, count, words))
+    return builder.icmp_signed("<", ir.Constant(words, list(range(LANES))), many_of(builder, count, words))
 
 
 def _spread(typing: Any, dst: Any, i: Any, x: Any, count: Any) -> Any:
@@ -102,7 +136,7 @@ def _spread(typing: Any, dst: Any, i: Any, x: Any, count: Any) -> Any:
         target = builder.bitcast(builder.gep(data, [arguments[1]]), vector.as_pointer())
         x = arguments[2] if isinstance(signature.args[2], types.Float) else ir.DoubleType()(0.0)
         held, none = _held(builder, arguments[3]), ir.Constant(vector, [0.0] * LANES)
-        builder.store(builder.select(held, _many_of(builder, x, vector), none), target, align=8)
+        builder.store(builder.select(held, many_of(builder, x, vector), none), target, align=8)
         return context.get_dummy_value()
 
     return types.void(dst, types.int64, x, types.int64), generate
@@ -211,163 +245,3 @@ def add_led(dst: Any, base: Any, offsets: Any, table: Any, src: Any, at: Any, si
         else:
             held += src[U(at + i)]
     dst[U(base + last)] += held
-
-
-def _over_links(begin: Any, step: Any, end: Any, many: int) -> Any:
-    """Return op(run, at, array, base, first, last, i): `LANES` doubles meet one place of ``array`` a link.
-
-    They are those of ``run`` from ``at`` on; link k, for first ≤ k < last, stands at ``base[k] + i``. What is
-    carried from link to link stays in registers, which a loop over arrays could not promise. The two
-    arrays must not overlap.
-    """
-
-    def operation(
-        typing: Any, run: Any, at: Any, array: Any, base: Any, first: Any, last: Any, i: Any
-    ) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            vector = ir.VectorType(ir.DoubleType(), many)
-            data = [start_of(context, builder, signature.args[k], arguments[k]) for k in (0, 2, 3)]
-
-            def place(pointer: Any, where: Any) -> Any:
-                return builder.bitcast(builder.gep(pointer, [where]), vector.as_pointer())
-
-            own = place(data[0], arguments[1])
-            carried = [tools.alloca_once_value(builder, value) for value in begin(builder, own, vector)]
-
-            def meet(k: Any, turn: int) -> None:
-                link = builder.sext(builder.load(builder.gep(data[2], [k])), ir.IntType(64))
-                step(builder, carried[turn % len(carried)], place(data[1], builder.add(link, arguments[6])))
-
-            one, count = arguments[4].type(1), builder.sub(arguments[5], arguments[4])
-            with tools.for_range(builder, builder.ashr(count, one)) as loop:  # pairs need not wait
-                k = builder.add(arguments[4], builder.shl(loop.index, one))
-                meet(k, 0)
-                meet(builder.add(k, one), 1)
-            with builder.if_then(builder.trunc(count, ir.IntType(1))):
-                meet(builder.sub(arguments[5], one), 0)
-            end(builder, carried, own)
-            return context.get_dummy_value()
-
-        whole = types.int64
-        return types.void(run, whole, array, base, whole, whole, whole), generate
-
-    return intrinsic(operation)
-
-
-def _load(builder: Any, pointer: Any) -> Any:
-    return builder.load(pointer, align=8)
-
-
-def _multiply_into(builder: Any, carried: Any, there: Any) -> None:
-    builder.store(builder.fmul(builder.load(carried), _load(builder, there)), carried)
-
-
-def _add_there(builder: Any, carried: Any, there: Any) -> None:
-    builder.store(builder.fadd(_load(builder, there), builder.load(carried)), there, align=8)
-
-
-def _store_product(builder: Any, carried: Any, own: Any) -> None:
-    builder.store(builder.fmul(*map(builder.load, carried)), own, align=8)
-
-
-def _gather_product(many: int) -> Any:
-    """Return op: multiply a run by what stands at every link."""
-
-    def plain(run: Any, at: Any, array: Any, base: Any, first: Any, last: Any, i: Any) -> None:
-        for link in base[first:last].tolist():
-            run[at : at + many] *= array[link + i : link + i + many]
-
-    if not COMPILES:
-        return plain
-    ones = [ir.DoubleType()(1.0)] * many
-    return _over_links(
-        lambda builder, own, vector: [_load(builder, own), vector(ones)], _multiply_into, _store_product, many
-    )
-
-
-def _scatter_sum(many: int) -> Any:
-    """Return op: add a run to what stands at every link."""
-
-    def plain(run: Any, at: Any, array: Any, base: Any, first: Any, last: Any, i: Any) -> None:
-        for link in base[first:last].tolist():
-            array[link + i : link + i + many] += run[at : at + many]
-
-    if not COMPILES:
-        return plain
-    return _over_links(
-        lambda builder, own, vector: [_load(builder, own)],
-        _add_there,
-        lambda builder, carried, own: None,
-        many,
-    )
-
-
-def _gather_odds(many: int) -> Any:
-    """Return op(run, at, array, own, base, above, n, below, m): multiply a run by a product over another.
-
-    The factors above are ``array[j : j + many] + own[j // many]`` with j = ``base[k]`` for above ≤ k <
-    above + n, those below, of which there are m, alike. Products must neither vanish nor grow beyond what
-    doubles hold.
-    """
-
-    def plain(
-        run: Any, at: Any, array: Any, own: Any, base: Any, above: Any, n: Any, below: Any, m: Any
-    ) -> None:
-        for j in base[above : above + n].tolist():
-            run[at : at + many] *= array[j : j + many] + own[j // many]
-        for j in base[below : below + m].tolist():
-            run[at : at + many] /= array[j : j + many] + own[j // many]
-
-    if not COMPILES:
-        return plain
-
-    def operation(
-        typing: Any,
-        run: Any,
-        at: Any,
-        array: Any,
-        own: Any,
-        base: Any,
-        above: Any,
-        n: Any,
-        below: Any,
-        m: Any,
-    ) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            vector, word = ir.VectorType(ir.DoubleType(), many), ir.IntType(64)
-            data = [start_of(context, builder, signature.args[k], arguments[k]) for k in (0, 2, 3, 4)]
-
-            def place(pointer: Any, where: Any) -> Any:
-                return builder.bitcast(builder.gep(pointer, [where]), vector.as_pointer())
-
-            def meet(k: Any, carried: Any) -> None:
-                link = builder.sext(builder.load(builder.gep(data[3], [k])), word)
-                alone = builder.load(builder.gep(data[2], [builder.sdiv(link, word(many))]))
-                first = builder.insert_element(vector(ir.Undefined), alone, ir.IntType(32)(0))
-                every = ir.Constant(ir.VectorType(ir.IntType(32), many), [0] * many)
-                spread = builder.shuffle_vector(first, vector(ir.Undefined), every)
-                factor = builder.fadd(_load(builder, place(data[1], link)), spread)
-                builder.store(builder.fmul(builder.load(carried), factor), carried)
-
-            target = place(data[0], arguments[1])
-            over = tools.alloca_once_value(builder, _load(builder, target))
-            under = tools.alloca_once_value(builder, vector([ir.DoubleType()(1.0)] * many))
-            # ``over`` has the run and the first factors above, ``under`` the first of those below.
-            with tools.for_range(builder, arguments[6]) as loop:
-                meet(builder.add(arguments[5], loop.index), over)
-            with tools.for_range(builder, arguments[8]) as loop:
-                meet(builder.add(arguments[7], loop.index), under)
-            builder.store(builder.fdiv(builder.load(over), builder.load(under)), target, align=8)
-            return context.get_dummy_value()
-
-        whole = types.int64
-        return types.void(run, whole, array, own, base, whole, whole, whole, whole), generate
-
-    return intrinsic(operation)
-
-
-gather_odds_twice = _gather_odds(2 * LANES)
-gather_product = _gather_product(LANES)
-gather_product_twice = _gather_product(2 * LANES)
-scatter_sum = _scatter_sum(LANES)
-scatter_sum_twice = _scatter_sum(2 * LANES)
