@@ -24,6 +24,7 @@ from lacunary.kernels.arena import Arena
 from lacunary.kernels.cell import Room
 from lacunary.kernels.lanes import COMPLEX_LANES
 from lacunary.kernels.logs import sweep_logs
+from lacunary.kernels.lone import sweep_lone
 from lacunary.kernels.spans import LARGE_CELLS, STRETCH, filled
 from lacunary.kernels.sweep import read_rest, sweep
 from lacunary.kernels.underflow import FAR, find_underflow
@@ -304,6 +305,11 @@ class DiscreteRows:
         log, total, scale = numbers[:cells], numbers[cells], numbers[cells + 1]
         suspect, cells_of = np.zeros(width, dtype=np.bool_), (chunk.kinds_arena, chunk.arena, chunk.weight)
         room.power[:1] = UNTOUCHED
+        if chunk.lone and width == 1:
+            if sweep_lone(*cells_of, block.potential, room.value, counts, log, total):
+                self._spare.append(room)
+                return log, total
+            counts.fill(0.0)
         if sweep(*cells_of, block.potential, *room, counts, log, total, scale, suspect, lanes):
             find_underflow(*cells_of, block.potential, *room, log, suspect)
             if counts.size:

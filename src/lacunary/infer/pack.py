@@ -40,7 +40,7 @@ from lacunary.kernels.arena import Arena, arena_of_cells, arena_of_kinds, cells_
 from lacunary.kernels.cell import Kinds, Spots
 from lacunary.kernels.divide import Divided, divide_rows
 from lacunary.kernels.lanes import LANES
-from lacunary.kernels.lone import RUN
+from lacunary.kernels.lone import TOGETHER
 from lacunary.kernels.pack import Slab, lay_rows
 from lacunary.kernels.trace import Forest, Scopes
 from lacunary.model.dag import Dag
@@ -61,9 +61,6 @@ RUN = 2**14
 SPARSE, PRODUCTS, ENTRIES = 14, 32, 4096
 """Rows there must be for every product that a group's table has for one configuration of what is always seen;
 the most products of one configuration of all parents; and the most entries of such a table."""
-
-ROOTS = 1024
-"""Configurations of roots that are kept until they are read together."""
 
 WIDE = 2**22
 """Configurations of a chunk above which parameter vectors are swept one by one: eight would need much."""
@@ -91,6 +88,8 @@ class Chunk:
         How much working memory there must be, and how many numbers a cell has at most.
     lanes
         How many parameter vectors are swept together at most.
+    lone
+        Whether `sweep_lone` can do it under one vector.
     """
 
     rows: slice
@@ -101,6 +100,7 @@ class Chunk:
     shared_room: int
     largest: int
     lanes: int = LANES
+    lone: bool = False
 
     @cached_property
     def kinds(self) -> Kinds:
@@ -583,8 +583,14 @@ def _chunk(
     shared_room = int(nodes.kinds.shared[slab.kind].sum())
     lanes = _lanes(recipe, nodes.kinds, value_room + 2 * shared_room)
     arena = arena_of_cells(slab, spots)
-    largest = int(nodes.kinds.size.max(initial=0))
-    return Chunk(rows, kinds_arena, arena, slab.weight, value_room, shared_room, largest, lanes), constant
+    largest, lone = int(nodes.kinds.size.max(initial=0)), _is_lone(nodes.kinds, slab, spots)
+    return Chunk(rows, kinds_arena, arena, slab.weight, value_room, shared_room, largest, lanes, lone), constant
+
+
+def _is_lone(kinds: Kinds, slab: Slab, spots: Spots) -> bool:
+    """Tell whether all cells are roots of one kind that is not large, without children or tables."""
+    alike = len(slab.kind) > 0 and not len(slab.child) and bool((slab.kind == slab.kind[0]).all())
+    return alike and bool(kinds.own[slab.kind[0]] < 0 and spots.plain.all()) and not len(kinds.span)
 
 
 def _lanes(recipe: Recipe, kinds: Kinds, wide: int) -> int:
@@ -606,33 +612,16 @@ def _spots(nodes: Nodes, slab: Slab) -> tuple[Spots, int]:
     shared_at = (np.cumsum(shared) - shared).astype(np.int32)
     led = list_sums(slab.above >= 0, slab.child_start)
     largest = int(size[is_root].max(initial=1))
-    turns = max(min(ROOTS // largest, int(is_root.sum())), 1)
-    turn, plain = np.cumsum(is_root) % turns, nodes.plain[slab.kind] & (led == 0)
-    lone = is_root & plain & (lengths_of(slab.child_start) == 0) & (size % LANES == 0)
+    turns = max(min(TOGETHER // largest, int(is_root.sum())), 1)
     spots = Spots(
-        value=np.where(is_root, scratch + turn * largest, np.cumsum(kept) - kept).astype(np.int32),
+        value=np.where(
+            is_root, scratch + np.cumsum(is_root) % turns * largest, np.cumsum(kept) - kept
+        ).astype(np.int32),
         shared=shared_at,
         child_message=shared_at[slab.child],
-        plain=np.maximum(plain, _runs(lone, slab.kind, turn)),
+        plain=nodes.plain[slab.kind] & (led == 0),
     )
     return spots, scratch + turns * largest
-
-
-def _runs(
-    lone: NDArray[np.bool_], kind: NDArray[np.int32], turn: NDArray[np.int64]
-) -> NDArray[np.uint8]:
-    """Return at the first cell of every run how many it has, zero elsewhere; see `lacunary.kernels.lone`.
-
-    ``lone`` are the cells that may be in one; those of a run are of one kind, and take places one after another.
-    """
-    out = np.zeros(len(lone), dtype=np.uint8)
-    goes_on = lone[1:] & lone[:-1] & (kind[1:] == kind[:-1]) & (turn[1:] == turn[:-1] + 1)
-    edges = np.flatnonzero(np.diff(goes_on, prepend=False, append=False))
-    for first, last in edges.reshape(-1, 2).tolist():  # cells of a stretch, the last of them included
-        whole = (last - first + 1) // LANES * LANES
-        for at in range(first, first + whole, RUN):
-            out[at] = min(RUN, first + whole - at)
-    return out
 
 
 def _trimmed(slab: Slab, cells: int, separate: bool) -> Slab:

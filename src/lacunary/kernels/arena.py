@@ -41,11 +41,11 @@ T = TypeVar("T")
 
 Arena = NDArray[np.int64]
 
-LONG, SHORT, BYTE = np.dtype(np.int64), np.dtype(np.int32), np.dtype(np.uint8)
+LONG, SHORT, TRUTH = np.dtype(np.int64), np.dtype(np.int32), np.dtype(np.bool_)
 
 KINDS = (*(LONG,) * 9, SHORT, LONG, LONG, SHORT)
 SLAB = (SHORT,) * 10  # all but the weights
-SPOTS = (SHORT, SHORT, SHORT, BYTE)
+SPOTS = (SHORT, SHORT, SHORT, TRUTH)
 
 intrinsic: Any = extending.intrinsic
 LONGS: Any = types.Array(types.int64, 1, "C")
@@ -117,8 +117,8 @@ def _rounded(size: int) -> int:
 
 
 def _pointers_to(dtypes: Sequence[np.dtype[Any]]) -> list[Any]:
-    """Return the types of pointers to these."""
-    return [types.CPointer(numpy_support.from_dtype(one)) for one in dtypes]
+    """Return the types of pointers to these; truths are bytes."""
+    return [types.CPointer(types.uint8 if one == TRUTH else numpy_support.from_dtype(one)) for one in dtypes]
 
 
 def _pointers(context: Any, builder: Any, arena: Any, items: Sequence[Any]) -> list[Any]:

@@ -60,14 +60,13 @@ class Spots(NamedTuple):
     """Where cells lie in working memory: their configurations, and those shared with their parents.
 
     ``child_message`` is, for every entry of ``slab.child``, where that child's message lies; ``plain[c]``
-    tells that configuration i of cell c stands i after every base and message: no table is needed. Where it is
-    more than one, so many cells from c on are a run, see `lacunary.kernels.lone`.
+    tells that configuration i of cell c stands i after every base and message: no table is needed.
     """
 
     value: NDArray[np.int32]
     shared: NDArray[np.int32]
     child_message: NDArray[np.int32]
-    plain: NDArray[np.uint8]
+    plain: NDArray[np.bool_]
 
 
 class Room(NamedTuple):

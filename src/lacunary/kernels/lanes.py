@@ -28,7 +28,6 @@ __all__ = [
     "add_led",
     "add_quarter",
     "add_run",
-    "for_lanes",
     "intrinsic",
     "many_of",
     "multiply",
@@ -57,38 +56,6 @@ Combine = Callable[[Any, Any, Any], Any]
 def start_of(context: Any, builder: Any, kind: Any, array: Any) -> Any:
     """Return where an array begins; what is no array, as a pointer is none, stands for itself."""
     return context.make_array(kind)(context, builder, array).data if isinstance(kind, types.Array) else array
-
-
-def for_lanes(takes: Callable[[int, bool], bool], otherwise: float) -> Callable[[Any], Any]:
-    """Return a decorator of pieces that return a number, which then take the lanes as one argument more.
-
-    Only for lanes of which ``takes`` is true, given how many they are and whether their items are no whole
-    numbers, is there anything to compile; for others the piece is ``otherwise``.
-    """
-
-    def decorated(piece: Any) -> Any:
-        def plain(*arguments: Any) -> Any:
-            *taken, lanes = arguments
-            return piece(*taken) if takes(len(lanes), isinstance(lanes[0], float)) else otherwise
-
-        def operation(typing: Any, *arguments: Any) -> Any:
-            *taken, lanes = arguments
-            packed = types.StarArgTuple(arguments)
-            if not takes(lanes.count, isinstance(lanes.dtype, types.Float)):
-                none = ir.DoubleType()(otherwise)
-                return types.float64(packed), lambda context, builder, signature, values: none
-            kind: Any = types.Dispatcher(piece)
-            signature = kind.get_call_type(typing, tuple(taken), {})
-
-            def generate(context: Any, builder: Any, told: Any, values: Any) -> Any:
-                held = [builder.extract_value(values[0], k) for k in range(len(taken))]
-                return context.get_function(kind, signature)(builder, held)
-
-            return signature.return_type(packed), generate
-
-        return intrinsic(operation) if COMPILES else plain
-
-    return decorated
 
 
 def _vectorized(combine: Combine, plain: np.ufunc, many: int = LANES) -> Any:

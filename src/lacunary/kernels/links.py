@@ -14,11 +14,18 @@ __all__ = [
     "gather_odds_twice",
     "gather_product",
     "gather_product_twice",
-    "product_over",
-    "product_over_twice",
-    "scatter_share",
+    "product_1",
+    "product_16",
+    "product_2",
+    "product_4",
+    "product_8",
     "scatter_sum",
     "scatter_sum_twice",
+    "share_1",
+    "share_16",
+    "share_2",
+    "share_4",
+    "share_8",
     "sum_rows",
 ]
 
@@ -180,32 +187,40 @@ def _gather_odds(many: int) -> Any:
     return intrinsic(operation)
 
 
-def _scatter_share(typing: Any, run: Any, at: Any, array: Any, base: Any, first: Any, last: Any, i: Any, by: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        vector = ir.VectorType(ir.DoubleType(), LANES)
-        data = [start_of(context, builder, signature.args[k], arguments[k]) for k in (0, 2, 3)]
+def _scatter_share(many: int) -> Any:
+    """Return op: add a run, each number of it times ``by``, to what stands at every link; see `_over_links`."""
 
-        def place(pointer: Any, where: Any) -> Any:
-            return builder.bitcast(builder.gep(pointer, [where]), vector.as_pointer())
+    def plain(
+        run: Any, at: Any, array: Any, base: Any, first: Any, last: Any, i: Any, by: Any
+    ) -> None:
+        for link in base[first:last].tolist():
+            array[link + i : link + i + many] += run[at : at + many] * by
 
-        share = builder.fmul(_load(builder, place(data[0], arguments[1])), many_of(builder, arguments[7], vector))
-        with tools.for_range(builder, builder.sub(arguments[5], arguments[4])) as loop:
-            k = builder.add(arguments[4], loop.index)
-            link = builder.sext(builder.load(builder.gep(data[2], [k])), ir.IntType(64))
-            _add_there(builder, tools.alloca_once_value(builder, share), place(data[1], builder.add(link, arguments[6])))
-        return context.get_dummy_value()
+    if not COMPILES:
+        return plain
 
-    whole = types.int64
-    return types.void(run, whole, array, base, whole, whole, whole, types.float64), generate
+    def operation(
+        typing: Any, run: Any, at: Any, array: Any, base: Any, first: Any, last: Any, i: Any, by: Any
+    ) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            vector = ir.VectorType(ir.DoubleType(), many)
+            data = [start_of(context, builder, signature.args[k], arguments[k]) for k in (0, 2, 3)]
 
+            def place(pointer: Any, where: Any) -> Any:
+                return builder.bitcast(builder.gep(pointer, [where]), vector.as_pointer())
 
-def _plainly_scatter_share(run: Any, at: Any, array: Any, base: Any, first: Any, last: Any, i: Any, by: Any) -> None:
-    for link in base[first:last].tolist():
-        array[link + i : link + i + LANES] += run[at : at + LANES] * by
+            own = _load(builder, place(data[0], arguments[1]))
+            share = builder.fmul(own, many_of(builder, arguments[7], vector))
+            with tools.for_range(builder, builder.sub(arguments[5], arguments[4])) as loop:
+                link = builder.load(builder.gep(data[2], [builder.add(arguments[4], loop.index)]))
+                there = place(data[1], builder.add(builder.sext(link, ir.IntType(64)), arguments[6]))
+                builder.store(builder.fadd(_load(builder, there), share), there, align=8)
+            return context.get_dummy_value()
 
+        whole = types.int64
+        return types.void(run, whole, array, base, whole, whole, whole, types.float64), generate
 
-scatter_share: Any = intrinsic(_scatter_share) if COMPILES else _plainly_scatter_share
-"""Add a run, each number of it times ``by``, to what stands at every link; see `_over_links`."""
+    return intrinsic(operation)
 
 
 def _halved(builder: Any, vectors: list[Any]) -> Any:
@@ -253,7 +268,7 @@ sum_rows: Any = intrinsic(_sum_rows) if COMPILES else _plainly_sum_rows
 gather_odds_twice = _gather_odds(2 * LANES)
 gather_product = _gather_product(LANES)
 gather_product_twice = _gather_product(2 * LANES)
-product_over = _gather_product(LANES, alone=True)
-product_over_twice = _gather_product(2 * LANES, alone=True)
+product_1, product_2, product_4, product_8, product_16 = (_gather_product(2**k, alone=True) for k in range(5))
+share_1, share_2, share_4, share_8, share_16 = (_scatter_share(2**k) for k in range(5))
 scatter_sum = _scatter_sum(LANES)
 scatter_sum_twice = _scatter_sum(2 * LANES)

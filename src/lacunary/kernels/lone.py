@@ -1,8 +1,8 @@
-"""Lone cells: roots without children, in which everything goes along. One is all there is to such a row.
+"""Rows that are one cell each, all of a kind, in which everything goes along: the E-step under one vector.
 
-With one hidden variable above all others every row is such a cell. A *run* of them, side by side in working
-memory, is swept by itself: products of all its rows, then their sums, eight at a time, then the counts of all,
-so that no row waits for the sum, the division or the logarithm of the one before.
+With one hidden variable above all others this is what most tables are. Some rows at a time are multiplied,
+then their sums are taken, `LANES` together, then all of them are counted, then come their logarithms: no row
+waits for the sum, the division or the logarithm of another, and nothing is asked of a row but its links.
 """
 
 from __future__ import annotations
@@ -11,64 +11,128 @@ from typing import Any
 
 import numpy as np
 
-from lacunary.kernels.cell import SMALL, Kinds, Room, Spots
-from lacunary.kernels.compile import called
-from lacunary.kernels.lanes import LANES, U, for_lanes
-from lacunary.kernels.links import product_over, product_over_twice, scatter_share, sum_rows
-from lacunary.kernels.pack import Slab
+from lacunary.kernels.arena import cells_in, count_in, kinds_in
+from lacunary.kernels.cell import SMALL
+from lacunary.kernels.compile import bare, inlined
+from lacunary.kernels.lanes import LANES, U
+from lacunary.kernels.links import (
+    product_1,
+    product_2,
+    product_4,
+    product_8,
+    product_16,
+    share_1,
+    share_2,
+    share_4,
+    share_8,
+    share_16,
+    sum_rows,
+)
 
-__all__ = ["RUN", "sweep_run"]
+__all__ = ["TOGETHER", "sweep_lone"]
 
-RUN = 248
-"""Cells that a run has at most: a multiple of `LANES` for which a byte has room."""
+TOGETHER = 1024
+"""Numbers that rows which are swept together have, unless one row has more."""
 
 
-@for_lanes(lambda many, real: many == 1, 0.0)
-@called
-def sweep_run(
-    kinds: Kinds,
-    slab: Slab,
-    spots: Spots,
-    c: Any,
-    many: Any,
+@inlined
+def _multiply(value: Any, at: Any, size: Any, potential: Any, base: Any, first: Any, last: Any) -> None:
+    """Write the products over the links of a row, in pieces of which each is twice as long as the next."""
+    for i in range(0, size - size % 16, 16):
+        product_16(value, at + i, potential, base, first, last, i)
+    i = size - size % 16
+    if size & 8:
+        product_8(value, at + i, potential, base, first, last, i)
+        i += 8
+    if size & 4:
+        product_4(value, at + i, potential, base, first, last, i)
+        i += 4
+    if size & 2:
+        product_2(value, at + i, potential, base, first, last, i)
+        i += 2
+    if size & 1:
+        product_1(value, at + i, potential, base, first, last, i)
+
+
+@inlined
+def _count(value: Any, at: Any, size: Any, counts: Any, read: Any, first: Any, last: Any, share: Any) -> None:
+    """Add a row times its share to what its readouts lead to, in the same pieces."""
+    for i in range(0, size - size % 16, 16):
+        share_16(value, at + i, counts, read, first, last, i, share)
+    i = size - size % 16
+    if size & 8:
+        share_8(value, at + i, counts, read, first, last, i, share)
+        i += 8
+    if size & 4:
+        share_4(value, at + i, counts, read, first, last, i, share)
+        i += 4
+    if size & 2:
+        share_2(value, at + i, counts, read, first, last, i, share)
+        i += 2
+    if size & 1:
+        share_1(value, at + i, counts, read, first, last, i, share)
+
+
+@bare
+def sweep_lone(
+    kinds_arena: Any,
+    cells_arena: Any,
+    weight: Any,
     potential: Any,
-    room: Room,
+    value: Any,
     counts: Any,
     root_log: Any,
     total_log: Any,
-) -> float:
-    """Sweep ``many`` lone cells of a kind from c on, under one vector; return 1, or 0 where one needs care.
+) -> bool:
+    """Do as `lacunary.kernels.sweep.sweep` for cells that are all roots of one kind, without children or tables.
 
-    Nothing is counted then. ``many`` is a multiple of `LANES`, and so is the size of the cells; all else is as
-    for `lacunary.kernels.sweep.sweep`.
+    Returns whether all is well: where a sum is so small that it needs care, nothing that was written holds.
+
+    Parameters
+    ----------
+    kinds_arena, cells_arena, weight
+        The cells, and the weights of the rows that end in each; the last (cells,).
+    potential
+        At most one, zeros allowed, need not be normalised; (size,).
+    value
+        Room for a cell, or for `TOGETHER` numbers if that is more.
+    counts
+        Posterior counts, added to unless it is empty; (size,).
+    root_log
+        Written: the log of each cell's sum; (cells, 1).
+    total_log
+        The weighted sum of these, added to; (1,).
     """
-    value, size = room.value, kinds.size[slab.kind[c]]
-    first, links = np.int64(slab.base_start[c]), slab.base_start[c + 1] - slab.base_start[c]
-    at, stride = np.int64(spots.value[c]), spots.value[c + 1] - spots.value[c]
-    whole = size - size % (2 * LANES)
-    for r in range(many):  # rows before r have their products in ``value``
-        start, own = first + r * links, at + r * stride
-        for i in range(0, whole, 2 * LANES):
-            product_over_twice(value, own + i, potential, slab.base, start, start + links, i)
-        if whole < size:
-            product_over(value, own + whole, potential, slab.base, start, start + links, whole)
-    sound = True
-    for r in range(0, many, LANES):  # and their sums, not yet their logarithms, in ``root_log``
-        sum_rows(root_log, c + r, value, at + r * stride, stride, size)
-    for r in range(many):
-        sound = sound and root_log[U(c + r), 0] >= SMALL
-    if not sound:
-        return 0.0
-    if counts.size:
-        first, links = np.int64(slab.read_start[c]), slab.read_start[c + 1] - slab.read_start[c]
+    kinds, cells = kinds_in(kinds_arena), count_in(cells_arena)
+    slab, _ = cells_in(cells_arena, weight)
+    kind = slab.kind[0]
+    size = kinds.size[kind]
+    links, reads = np.int64(slab.base_start[1]), np.int64(slab.read_start[1])
+    together, found = max(TOGETHER // size, 1), 0.0
+    for c in range(0, cells, together):  # cells before c are done; ``value`` is of ``many`` from c on
+        many = min(together, cells - c)
         for r in range(many):
-            start, own = first + r * links, at + r * stride
-            share = slab.weight[c + r] / root_log[U(c + r), 0]
-            for i in range(0, size, LANES):
-                scatter_share(value, own + i, counts, slab.read, start, start + links, i, share)
-    found = 0.0
-    for r in range(many):
-        root_log[U(c + r), 0] = np.log(root_log[U(c + r), 0])
-        found += slab.weight[c + r] * root_log[U(c + r), 0]
+            first = (c + r) * links
+            _multiply(value, r * size, size, potential, slab.base, first, first + links)
+        whole = many - many % LANES if size % LANES == 0 else 0
+        for r in range(0, whole, LANES):  # ``root_log`` has the sums of those before r, not yet logarithms
+            sum_rows(root_log, c + r, value, r * size, size, size)
+        for r in range(whole, many):
+            every = 0.0
+            for i in range(size):
+                every += value[U(r * size + i)]
+            root_log[U(c + r), 0] = every
+        small = 0
+        for r in range(many):
+            small += 0 if root_log[U(c + r), 0] >= SMALL else 1
+        if small:
+            return False
+        for r in range(many if counts.size else 0):
+            first = (c + r) * reads
+            share = weight[U(c + r)] / root_log[U(c + r), 0]
+            _count(value, r * size, size, counts, slab.read, first, first + reads, share)
+        for r in range(c, c + many):
+            root_log[U(r), 0] = np.log(root_log[U(r), 0])
+            found += weight[U(r)] * root_log[U(r), 0]
     total_log[0] += found
-    return 1.0
+    return True

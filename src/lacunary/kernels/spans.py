@@ -13,15 +13,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
+from numba import extending, types
+
 from lacunary.kernels.cell import Kinds, Room, Spots
-from lacunary.kernels.compile import called, inlined
+from lacunary.kernels.compile import COMPILES, called, inlined
 from lacunary.kernels.lanes import (
     LANES,
     U,
     add_half,
     add_lanes,
     add_quarter,
-    for_lanes,
     multiply_lanes,
     multiply_some,
     spread,
@@ -41,7 +43,36 @@ KEPT = -1.0
 """Instead of its scale, for a cell whose values are in their own place."""
 
 
-_for_large_cells = for_lanes(lambda many, real: real, KEPT)
+def _for_large_cells(piece: Any) -> Any:
+    """Return a piece that takes the lanes as one argument more; of other lanes than these it is −1."""
+    if not COMPILES:
+        return lambda *arguments: piece(*arguments[:-1]) if arguments[-1] == LARGE_CELLS else KEPT
+
+    def operation(
+        typing: Any,
+        kinds: Any,
+        slab: Any,
+        spots: Any,
+        c: Any,
+        potential: Any,
+        room: Any,
+        counts: Any,
+        lanes: Any,
+    ) -> Any:
+        taken = (kinds, slab, spots, c, potential, room, counts)
+        if not isinstance(lanes.dtype, types.Float):
+            none = ir.DoubleType()(KEPT)
+            return types.float64(*taken, lanes), lambda context, builder, signature, values: none
+        kind: Any = types.Dispatcher(piece)
+        signature = kind.get_call_type(typing, taken, {})
+
+        def generate(context: Any, builder: Any, told: Any, values: Any) -> Any:
+            return context.get_function(kind, signature)(builder, values[:-1])
+
+        return signature.return_type(*taken, lanes), generate
+
+    made: Any = extending.intrinsic
+    return made(operation)
 
 
 def filled(run: int) -> int:

@@ -17,7 +17,6 @@ from lacunary.kernels.cell import LARGE, SMALL, Kinds, Room, Spots, fill, fill_w
 from lacunary.kernels.compile import bare, called, inlined
 from lacunary.kernels.lanes import LANES, U, add_led, add_run, multiply
 from lacunary.kernels.links import scatter_sum, scatter_sum_twice
-from lacunary.kernels.lone import sweep_run
 from lacunary.kernels.pack import Slab
 from lacunary.kernels.spans import KEPT, keep_spans, read_spans, send_spans
 from lacunary.kernels.underflow import FAR
@@ -156,35 +155,6 @@ def read_rest(
     )
 
 
-@called
-def _take_logs(
-    kinds: Kinds,
-    slab: Slab,
-    first: Any,
-    last: Any,
-    normalizer: Any,
-    root_log: Any,
-    total_log: Any,
-    suspect: Any,
-    lanes: Any,
-) -> bool:
-    """Make logarithms of what `sweep` left at these roots; tell whether some root is far, in ``suspect`` lanes.
-
-    They are taken one after another: none of them waits for a sum.
-    """
-    far = False
-    for c in range(first, last):  # ``root_log`` has logarithms at the roots before c
-        if kinds.own[slab.kind[c]] >= 0:
-            continue
-        for b in range(len(lanes)):
-            root_log[c, b] = np.log(root_log[c, b]) + normalizer[c, 1, b]
-            if slab.weight[c] > 0.0:
-                total_log[b] += slab.weight[c] * root_log[c, b]
-            if not root_log[c, b].real > FAR:
-                suspect[b] = far = True
-    return far
-
-
 @bare
 def sweep(
     kinds_arena: Any,
@@ -236,27 +206,12 @@ def sweep(
     product, log = normalizer[cells, 0], normalizer[cells, 1]  # those of the cell at hand
     # Types are told: a bare 0 or True has a type of its own, for which all would be compiled again.
     unread: Any = np.int64(0)  # roots are read some at a time, so that the counts stay at hand meanwhile
-    logged: Any = np.int64(0)
-    last = ahead = -1
+    last = -1
     # Every cell before c that is no root sums to one, has sent its sums in ``message``, has a ``belief`` of
     # zero or what its parents read so far told, and in ``normalizer`` what was divided out in and below it.
     # Roots from ``unread`` to c hold their posterior, side by side, and are not in the counts yet. Of roots
-    # from ``logged`` to c ``root_log`` has the sums, not yet their logarithms, and ``normalizer`` what these
-    # lack. Cells up to ``ahead`` are done.
+    # before c ``root_log`` has the sums, not yet their logarithms, and ``normalizer`` what these lack.
     for c in range(cells):
-        if c < ahead:
-            continue
-        many = np.int64(spots.plain[c])
-        if width == 1 and many > 1:
-            if unread < c and counts.size:
-                _read_cells(
-                    kinds_arena, cells_arena, weight, unread, c, np.bool_(True), potential, room, counts, lanes
-                )
-            far |= _take_logs(kinds, slab, logged, c, normalizer, root_log, total_log, suspect, lanes)
-            unread, last, logged = c, -1, c
-            if sweep_run(kinds, slab, spots, c, many, potential, room, counts, root_log, total_log, lanes):
-                unread = logged = ahead = c + many
-                continue
         kind = slab.kind[c]
         own = kinds.own[kind]
         size = kinds.size[kind]
@@ -324,7 +279,16 @@ def sweep(
         for j in range(s, s + kinds.shared[kind] * width):
             message[U(j)] = 0.0
         add_led(message, np.int64(spots.shared[c]), offsets, own, value, at, size, lanes)
-    far |= _take_logs(kinds, slab, logged, cells, normalizer, root_log, total_log, suspect, lanes)
+    # Logarithms are taken one after another: none of them waits for a sum. Those of roots before c are whole.
+    for c in range(cells):
+        if kinds.own[slab.kind[c]] >= 0:
+            continue
+        for b in range(width):
+            root_log[c, b] = np.log(root_log[c, b]) + room.normalizer[c, 1, b]
+            if slab.weight[c] > 0.0:
+                total_log[b] += slab.weight[c] * root_log[c, b]
+            if not root_log[c, b].real > FAR:
+                suspect[b] = far = True
     # Who asks what was lost looks at the values of all but the roots.
     for c in range(cells if far else 0):
         keep_spans(kinds, slab, spots, c, potential, room, counts, lanes)
