@@ -58,7 +58,7 @@ cleared before and added up afterwards."""
 RUN = 2**14
 """Rows that are divided into islands together; others are at the same time."""
 
-SPARSE, PRODUCTS, ENTRIES = 14, 32, 4096
+SPARSE, PRODUCTS, ENTRIES = 14, 128, 4096
 """Rows there must be for every product that a group's table has for one configuration of what is always seen;
 the most products of one configuration of all parents; and the most entries of such a table."""
 
@@ -508,6 +508,7 @@ def _parts(forest: Forest, size: NDArray[np.float64], divided: Divided, places: 
     work = _up_to(by_island((3 + lengths_of(forest.scope_start)) * (size + 4), forest), divided)
     total, rows = int(work[-1]), len(work) - 1
     parts = max(min(total // CHUNK_WORK, CHUNKS), total // max(2 * CHUNK_WORK, PLACES * places), 1)
+    parts -= parts % CHUNKS if parts > CHUNKS else 0  # or else two threads, or four, would not end together
     cuts = np.searchsorted(work[1:], np.arange(1, parts) * (total / parts))
     edges = sorted({0, *cuts.tolist(), rows})
     return [slice(a, b) for a, b in pairwise(edges)] or [slice(0, 0)]
