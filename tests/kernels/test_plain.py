@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 import lacunary as lac
 from lacunary.data.table import HOLE, Table
 from lacunary.evidence.problem import Problem
+from lacunary.infer.engine import DiscreteRows
 from lacunary.infer.islands import chart
 from lacunary.infer.posterior import filled
 from lacunary.infer.rows import prepare
@@ -59,6 +60,26 @@ def test_sweeps(network: lac.Network, table: Table, vectors: int, kind: Any, sca
     np.testing.assert_allclose(counts.real, np.repeat(plain, vectors, axis=0), atol=TOLERANCE)
     for i, (name, wanted) in enumerate(naive.expected_counts(network, table).items()):
         here = network.dag.layout.table(counts[0].real, i)
+        np.testing.assert_allclose(here, wanted, atol=TOLERANCE, err_msg=name)
+
+
+@pytest.mark.parametrize("states", [8, 31])
+def test_lone_rows(states: int) -> None:
+    """Rows enough for sums side by side and some more, of configurations in pieces of every length."""
+    network = lac.random_network(
+        lac.dag("H -> A B C", states={**dict.fromkeys("ABC", 2), "H": states}), rng=1
+    )
+    codes = np.array(network.sample(40, rng=2).codes)
+    codes[np.random.default_rng(3).random(codes.shape) < 0.3] = HOLE
+    codes[:, network.dag.names.index("H")] = HOLE
+    table = Table(network.dag.schema, codes)
+    prepared = prepare(network.dag, table)
+    assert isinstance(prepared, DiscreteRows)
+    assert all(chunk.lone for chunk in prepared.packed.chunks)
+    swept = prepared.expect(network.theta[None])
+    np.testing.assert_allclose(swept.log_likelihood[0], naive.log_likelihood(network, table), rtol=TOLERANCE)
+    for i, (name, wanted) in enumerate(naive.expected_counts(network, table).items()):
+        here = network.dag.layout.table(swept.counts[0], i)
         np.testing.assert_allclose(here, wanted, atol=TOLERANCE, err_msg=name)
 
 

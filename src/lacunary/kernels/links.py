@@ -190,9 +190,7 @@ def _gather_odds(many: int) -> Any:
 def _scatter_share(many: int) -> Any:
     """Return op: add a run, each number of it times ``by``, to what stands at every link; see `_over_links`."""
 
-    def plain(
-        run: Any, at: Any, array: Any, base: Any, first: Any, last: Any, i: Any, by: Any
-    ) -> None:
+    def plain(run: Any, at: Any, array: Any, base: Any, first: Any, last: Any, i: Any, by: Any) -> None:
         for link in base[first:last].tolist():
             array[link + i : link + i + many] += run[at : at + many] * by
 
