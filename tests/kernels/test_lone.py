@@ -37,7 +37,8 @@ def problem(states: int, rows: int, children: int = 5, seed: int = 0) -> tuple[N
 def plainly(rows: DiscreteRows) -> DiscreteRows:
     """The same rows, all of which go the way of all others."""
     (chunks,) = rows.packed.kept
-    assert chunks is not None and all(chunk.lone for chunk in chunks)
+    assert chunks is not None
+    assert all(chunk.lone for chunk in chunks)
     kept = (tuple(replace(chunk, lone=False) for chunk in chunks),)
     return replace(rows, packed=replace(rows.packed, kept=kept), _spare=[])
 

@@ -1,4 +1,4 @@
-"""Runs of numbers that meet one place of an array a link: what is carried from link to link stays in registers."""
+"""Runs of numbers that meet one place of an array a link; what goes from link to link is in registers."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ __all__ = [
     "gather_product",
     "gather_product_twice",
     "product_1",
-    "product_16",
     "product_2",
     "product_4",
     "product_8",
+    "product_16",
     "scatter_sum",
     "scatter_sum_twice",
     "share_1",
-    "share_16",
     "share_2",
     "share_4",
     "share_8",
+    "share_16",
     "sum_rows",
 ]
 
@@ -188,7 +188,7 @@ def _gather_odds(many: int) -> Any:
 
 
 def _scatter_share(many: int) -> Any:
-    """Return op: add a run, each number of it times ``by``, to what stands at every link; see `_over_links`."""
+    """Return op: add a run, each number of it times ``by``, to what stands at every link."""
 
     def plain(run: Any, at: Any, array: Any, base: Any, first: Any, last: Any, i: Any, by: Any) -> None:
         for link in base[first:last].tolist():
@@ -261,7 +261,7 @@ def _plainly_sum_rows(out: Any, o: Any, src: Any, at: Any, stride: Any, size: An
 
 
 sum_rows: Any = intrinsic(_sum_rows) if COMPILES else _plainly_sum_rows
-"""Write the sums of `LANES` rows of ``size`` numbers, of which the first begins at src[at], to out[o] and on."""
+"""Write the sums of `LANES` rows of ``size`` numbers, the first from src[at] on, to out[o] and on."""
 
 gather_odds_twice = _gather_odds(2 * LANES)
 gather_product = _gather_product(LANES)

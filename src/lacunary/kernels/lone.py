@@ -84,7 +84,7 @@ def sweep_lone(
     root_log: Any,
     total_log: Any,
 ) -> bool:
-    """Do as `lacunary.kernels.sweep.sweep` for cells that are all roots of one kind, without children or tables.
+    """Do as `lacunary.kernels.sweep.sweep` for cells that are roots of one kind, without children or tables.
 
     Returns whether all is well: where a sum is so small that it needs care, nothing that was written holds.
 
