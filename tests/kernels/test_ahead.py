@@ -102,8 +102,8 @@ def _misses(kernel: Any) -> int:
 
 def test_types_are_those_that_a_fit_asks_for() -> None:
     """Else code would be made that nobody uses; the rare way is found, as a sweep has left it."""
-    table = lac.read({"a": ["x", "y", None, "x"], "b": ["u", None, "v", "u"]})
-    lac.fit("a -> b", table)
+    table = lac.read({"a": ["x", "y", None, "x"], "b": ["u", None, "v", None], "c": ["s", "t", "t", "s"]})
+    lac.fit("a -> b -> c", table)  # rows of several kinds: `sweep_lone` takes those of one
     lac.fit(lac.naive_bayes(table.schema, hidden="h", states=2), table, starts=lac.Draws(3), rng=0)
     compiled: Any = sweep
     known = {tuple(map(str, one)) for one in compiled.signatures}
