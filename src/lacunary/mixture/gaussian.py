@@ -336,7 +336,7 @@ class Gaussian:
         """Return the moments of all rows, holes filled by the fit of one component; (n + 1, n + 1)."""
         if structure not in self._moments:
             while len(self._moments) >= KEPT:
-                del self._moments[next(iter(self._moments))]
+                self._moments.pop(next(iter(self._moments)), None)  # another thread may take it out, too
             self._moments[structure] = self._worked_out(structure)
         return self._moments[structure]
 

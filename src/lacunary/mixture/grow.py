@@ -256,7 +256,7 @@ class Growth:
         """
         assert best.origin is not None
         exchanged = list(self.entrants.exchanged(best.origin.model, best.asked, turn))
-        fresh = list(self.entrants.fresh(best.asked, turn))
+        fresh = self.entrants.fresh(best.asked, turn)
         climbs = [
             [self._learn(best.asked, found, plan=self.plan) for found in winners]
             for winners in (
