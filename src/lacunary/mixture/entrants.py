@@ -39,7 +39,7 @@ MORE = 3
 ROUNDS = 2
 """Rounds of EM and search before entrants are judged: the first is without arcs, and says little."""
 
-SHARED = 2.0**21
+SHARED = 2.0**19
 """Rows times components times squared columns from which on entrants climb at once, a thread each: with less,
 threads wait for the interpreter."""
 

@@ -69,6 +69,11 @@ class ExpectedCounts:
         self._first = np.concatenate([[0], np.cumsum(self._sizes), [self._sizes.sum() + 1]]).astype(np.int64)
 
     @property
+    def threaded(self) -> bool:
+        """Whether several threads may ask at once: islands that lie in many places are asked in order."""
+        return isinstance(self.islands, Islands) and not len(self.islands.trees.row)
+
+    @property
     def variables(self) -> int:
         """How many variables there are."""
         return len(self.schema)
