@@ -16,7 +16,7 @@ from typing import Any, Literal, Protocol, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunary.data.parts import Parts
+from lacunary.data.parts import Parts, itself
 from lacunary.data.source import Source, in_tree, row_weights
 from lacunary.data.table import Table
 from lacunary.errors import TableError, TooWideError
@@ -397,6 +397,8 @@ class Networks:
         if shares is None:
             return cast(Islands | IslandSum, rows.families(theta))
         islands = in_parts(rows).then(partial(_islands, theta, column), shares)
+        if islands.near and len(islands) == 1:
+            return islands.each(itself)[0]
         return IslandSum(self.schema, islands)
 
 

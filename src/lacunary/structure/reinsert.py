@@ -20,8 +20,9 @@ SECONDS, FEW = 30.0, 100
 """About how long moves take in all, and up to how many variables they take as long as they take."""
 
 
-AHEAD = 2
-"""Trials that are made at once for each thread: few find a better graph, and those behind it are made again."""
+AHEAD = 8
+"""Trials that are made at once for each thread, at most, and no more than have found nothing so far: once one
+finds a better graph, those behind it are made again."""
 
 
 @dataclass(frozen=True)
@@ -70,16 +71,19 @@ class Reinsert:
             nodes = range(len(walk.best))
             queue = [[node, way] for way in (0, 1) for node in nodes]
             walk.memory = {"queue": queue, "until": walk.steps + self._most(walk.best)}
+        idle = 0
         while (queue := walk.memory["queue"]) and walk.steps < walk.memory["until"]:
-            many = AHEAD * threads() if walk.board.threaded and threads() > 1 else 1
+            most = threads() if walk.board.threaded else 1
+            many = max(most, min(idle, AHEAD * most)) if most > 1 else 1
             for scout in in_parallel(partial(_replanted, walk), queue[:many]):
-                before = walk.best
+                before, idle = walk.best, idle + 1
                 queue.pop(0)
                 if scout is not None:
                     walk.follow(scout)
                 queue += _around(before, walk.best, queue)
                 walk.tell()
                 if walk.best is not before or walk.steps >= walk.memory["until"]:
+                    idle = 0
                     break  # what others have found from where the walk stood is nothing to it now
 
 
