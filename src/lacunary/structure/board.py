@@ -24,6 +24,9 @@ __all__ = ["Ascent", "Board"]
 TURNED, ACTIONS = 2, {1: Add.action, -1: Remove.action, 2: Reverse.action}
 """The kinds of moves as kernels write them."""
 
+APART = 1.5e-4
+"""Seconds that a family must take before boards are worked on at once."""
+
 RUN = 4
 """Moves that a kernel makes in one call, at most: so many times as there are variables."""
 
@@ -173,8 +176,8 @@ class Board:
 
     @property
     def threaded(self) -> bool:
-        """Whether copies of the board may be at work at once."""
-        return self.law is not None or bool(getattr(self.score, "threaded", False))
+        """Whether it pays to have copies of the board at work at once: Python's part is one at a time."""
+        return self.law is None and float(getattr(self.score, "seconds", 0.0)) >= APART
 
     @property
     def parents(self) -> tuple[Parents, ...]:

@@ -94,9 +94,9 @@ class Cache:
         return getattr(self.score, "several", None)
 
     @property
-    def threaded(self) -> bool:
-        """Whether several threads may ask at once: what two of them look up together is the same twice."""
-        return bool(getattr(self.score, "threaded", False))
+    def seconds(self) -> float:
+        """About how long a family takes, where several threads may ask at once; else nothing is known."""
+        return float(getattr(self.score, "seconds", 0.0))
 
     @property
     def matrix_law(self) -> Law | None:
