@@ -209,6 +209,10 @@ class Gaussian:
         """Return expected moments, which are sums over rows."""
         return sums
 
+    def scaled(self, statistics: Array, part: float, shares: Parts[Shares]) -> Array:
+        """Return this part of moments."""
+        return part * statistics
+
     def narrowed(self, models: Gaussians) -> Gaussians:
         """Return the same models, of which only their own families' statistics are wanted."""
         return replace(models, narrow=True)

@@ -8,7 +8,7 @@ given these, and for starts. Columns are standardised inside.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from operator import methodcaller
 from typing import Any, Literal, Protocol, TypeVar, cast
@@ -227,6 +227,13 @@ class Networks:
         """Return the same, given what networks expect of their own families, one after the other."""
         each = zip(models.structures, models.thetas, self.split(models.structures, sums), strict=True)
         return [Expected(self, s, t, shares, c, mine) for c, (s, t, mine) in enumerate(each)]
+
+    def scaled(self, statistics: Sequence[Expected], part: float, shares: Parts[Shares]) -> list[Expected]:
+        """Return this part of what networks expect, of rows without holes; ``shares`` are as large a part."""
+        return [
+            replace(one, swept=part * one.own, shares=shares, column=c, _ahead={})
+            for c, one in enumerate(statistics)
+        ]
 
     def narrowed(self, models: Vectors) -> Vectors:
         """Return the models: what they expect of other families than their own is worked out when asked."""
