@@ -69,7 +69,7 @@ def test_moves_gain_what_score_and_prior_say(data: st.DataObject) -> None:
     score, prior = BD(table), StructurePrior.of(given, limits)
     board = Board(Cache(score), limits, limits.start(None), prior)
     for _ in range(3):
-        kept, found = board.keep(), dict(board.moves())
+        kept, found = board.copy(), dict(board.moves())
         assert set(found) == set(all_moves(board.parents, limits))
         before = total(score, board.parents) + naive_log(given, board.parents, limits)
         assert board.value == pytest.approx(before, abs=1e-8)  # rounding of sums below 1000, as below
@@ -83,7 +83,7 @@ def test_moves_gain_what_score_and_prior_say(data: st.DataObject) -> None:
             break
         assert gain == pytest.approx(max(found.values()), abs=1e-8)
         assert board.apply(best) == pytest.approx(gain, abs=1e-8)
-        board.back(kept)
+        board = kept  # which has not moved
         assert dict(board.moves()) == found
         board.apply(data.draw(st.sampled_from(list(found))))
 

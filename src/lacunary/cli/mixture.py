@@ -198,7 +198,7 @@ def _progress(progress: lac.MixtureProgress) -> str:
     tick = progress.tick
     best = "" if progress.best is None else f", best {progress.best:.2f}"
     start = f", start {progress.start + 1}" if progress.start else ""
-    what = {"em": "EM", "remove": "taking out"}.get(tick.phase, tick.phase)
+    what = {"em": "EM", "remove": "taking out", "anneal": "annealing"}.get(tick.phase, tick.phase)
     return (
         f"{progress.asked} components{start}: {what}, {tick.arcs} arcs, {tick.objective:.2f}; "
         f"{len(progress.done)} tried{best}"

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunary.data.source import Source, distinct_rows, merged_rows
+from lacunary.data.source import Source, by_cells, different, one_after_other
 from lacunary.data.table import Table
 
 __all__ = ["DRAWN", "fewer", "fewest"]
@@ -23,23 +23,20 @@ DRAWN = 2000
 def fewest(source: Source, most: int | None = None) -> Table:
     """Return different rows with their weights, at most `DRAWN`, in an order that depends on cells alone."""
     many = DRAWN if most is None else most
-    rows: Table = source.fold(partial(_distinct, many), partial(_merged, many))
+    rows: Table = source.fold(partial(_fewest, many), partial(_merged, many))
     return rows
 
 
-def _distinct(most: int, table: Table) -> Table:
-    return _kept(distinct_rows(table), most)
-
-
 def _merged(most: int, a: Table, b: Table) -> Table:
-    return _kept(merged_rows(a, b), most)
+    return _fewest(most, one_after_other(a, b))
 
 
-def _kept(rows: Table, most: int) -> Table:
+def _fewest(most: int, table: Table) -> Table:
     """Return the rows whose cells have the smallest hashes: a draw that any division into parts shares."""
-    if len(rows) <= most:
-        return rows
-    return rows.take(np.sort(np.argpartition(_hashes(rows), most)[:most]))
+    rows = different(table)
+    if len(rows) > most:
+        rows = rows.take(np.argpartition(_hashes(rows), most)[:most])
+    return by_cells(rows)
 
 
 def _hashes(rows: Table) -> Integers:

@@ -24,11 +24,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Source",
+    "by_cells",
+    "different",
     "distinct_rows",
     "first_row",
     "in_tree",
     "joined",
     "merged_rows",
+    "one_after_other",
     "one_table",
     "row_weights",
 ]
@@ -127,13 +130,27 @@ def row_weights(source: Source) -> NDArray[np.float64]:
 
 def distinct_rows(table: Table) -> Table:
     """Return the different rows with their summed weights, in an order that depends on their cells alone."""
+    return by_cells(different(table))
+
+
+def different(table: Table) -> Table:
+    """Return the different rows with their summed weights, in whatever order."""
     distinct = table.distinct
-    rows = replace(table.take(distinct.first), weights=distinct.weights)
+    return replace(table.take(distinct.first), weights=distinct.weights)
+
+
+def by_cells(rows: Table) -> Table:
+    """Return different rows in an order that depends on their cells alone."""
     return rows.take(np.lexsort([*rows.codes.T, *rows.reals.T]))
 
 
 def merged_rows(a: Table, b: Table) -> Table:
     """Return the different rows of two tables of different rows; see `distinct_rows`."""
+    return distinct_rows(one_after_other(a, b))
+
+
+def one_after_other(a: Table, b: Table) -> Table:
+    """Return the rows of two tables with the same variables, with their weights."""
     both = zip((a.codes, a.reals, a.weights), (b.codes, b.reals, b.weights), strict=True)
     codes, reals, weights = (np.concatenate(pair) for pair in both)
-    return distinct_rows(replace(a, codes=codes, reals=reals, weights=weights))
+    return replace(a, codes=codes, reals=reals, weights=weights)

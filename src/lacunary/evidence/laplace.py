@@ -27,6 +27,7 @@ from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.hessian import Curvature, curvature
 from lacunary.evidence.problem import At, Point, Problem
 from lacunary.evidence.symmetry import check_symmetric, log_symmetry
+from lacunary.infer.blas import one_blas_thread
 from lacunary.learn.em import Basis, Maximize, maximize_rule
 from lacunary.maths.arrays import Array, Integers
 
@@ -39,6 +40,7 @@ BORDER = 1e-12
 """A probability that is as good as zero: where EM had not yet stopped on its way to the border."""
 
 
+@one_blas_thread()
 def laplace(
     problem: Problem,
     *,

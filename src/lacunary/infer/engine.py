@@ -25,6 +25,7 @@ from lacunary.kernels.cell import Room
 from lacunary.kernels.lanes import COMPLEX_LANES
 from lacunary.kernels.logs import sweep_logs
 from lacunary.kernels.lone import sweep_lone
+from lacunary.kernels.shown import add_shown
 from lacunary.kernels.spans import LARGE_CELLS, STRETCH, filled
 from lacunary.kernels.sweep import read_rest, sweep
 from lacunary.kernels.underflow import FAR, find_underflow
@@ -435,8 +436,7 @@ def observed_log(packed: Packed, wide: NDArray[Any]) -> NDArray[Any]:
     with np.errstate(divide="ignore"):
         logs = np.log(wide)
     out = np.zeros((len(wide), len(packed.codes)), dtype=wide.dtype)
-    for rows, places in packed.observed:
-        out[:, rows] += logs[:, places]
+    add_shown(packed.shown, logs, out)
     return out
 
 

@@ -47,16 +47,16 @@ class Holes:
 
 def find_holes(dag: Dag, codes: NDArray[np.int32]) -> Holes:
     """Sort out the holes of rows with these states, ``HOLE`` where open; (rows, variables)."""
-    is_open = codes == HOLE
+    is_open = np.ascontiguousarray((codes == HOLE).T)  # variable by variable, whose rows lie side by side
     barren = is_open.copy()
     for v in reversed(dag.order_indices):
         for child in dag.child_indices[v]:
-            barren[:, v] &= barren[:, child]
+            barren[v] &= barren[child]
     live = is_open & ~barren
     crowded = np.zeros(len(codes), dtype=np.bool_)
     for i, members in enumerate(dag.layout.members):
-        crowded |= (live[:, members].sum(axis=1) > 1) & ~barren[:, i]
-    return Holes(live, ~crowded)
+        crowded |= (live[list(members)].sum(axis=0) > 1) & ~barren[i]
+    return Holes(np.ascontiguousarray(live.T), ~crowded)
 
 
 def louis(

@@ -42,6 +42,7 @@ from lacunary.kernels.divide import Divided, divide_rows
 from lacunary.kernels.lanes import LANES
 from lacunary.kernels.lone import TOGETHER
 from lacunary.kernels.pack import Slab, lay_rows
+from lacunary.kernels.shown import Shown, count_shown
 from lacunary.kernels.trace import Forest, Scopes
 from lacunary.model.dag import Dag
 
@@ -274,21 +275,20 @@ class Packed:
         return places, self.counted[places]
 
     @cached_property
-    def observed(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """For each factor, the rows in which nothing of it is open and where they lead among all places."""
-        places, found = self.recipe.places, []
+    def shown(self) -> Shown:
+        """The rows in which nothing of a factor is open, and where they lead among all places."""
+        places, found = self.recipe.places, [(np.empty(0, dtype=np.int64),) * 2]
         coded = places.coded(self.codes)
         for members, strides, start in places.factors:
             codes = coded[list(members)]
             rows = np.flatnonzero((codes != HOLE).all(axis=0))
             found.append((rows, start + np.array(strides, dtype=np.int64) @ codes[:, rows].astype(np.int64)))
-        return found
+        return Shown(*(np.concatenate(each).astype(np.int32) for each in zip(*found, strict=True)))
 
     def weighed(self, weights: NDArray[np.float64]) -> Packed:
         """Return the same rows with other weights; (rows,)."""
         counted = np.zeros(self.recipe.places.size)
-        for rows, places in self.observed:
-            counted += np.bincount(places, weights[rows], minlength=len(counted))
+        count_shown(self.shown, weights, counted)
         kept = tuple(
             chunks and tuple(_weighed_chunk(chunk, weights[chunk.rows]) for chunk in chunks)
             for chunks in self.kept

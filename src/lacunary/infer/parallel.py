@@ -90,8 +90,8 @@ def threads(n: SupportsIndex | None = UNCHANGED, /) -> Threads:
 
 
 def worth(seconds: float) -> int:
-    """Return how many threads are worth waking for work that takes one thread about so many seconds."""
-    return int(max(1.0, min(_threads(), seconds / WORTH)))
+    """Return on how many threads, of those that are idle, work that takes one about so many seconds pays."""
+    return int(max(1.0, min(_threads() - _crew(os.getpid()).busy, seconds / WORTH)))
 
 
 def in_parallel(function: Callable[[T], R], tasks: Iterable[T], seconds: float = math.inf) -> list[R]:
@@ -155,23 +155,23 @@ def in_runs(
 
 
 class _Crew:
-    """The threads of a process, and how many of them are at work: together never more than are allowed."""
+    """The threads of a process, and how many of them are busy: together never more than are allowed."""
 
     def __init__(self) -> None:
-        self._busy, self._lock = 0, Lock()
+        self.busy, self._lock = 0, Lock()
         self.pool = cache(lambda workers: ThreadPoolExecutor(workers, thread_name_prefix="lacunary"))
 
     def hired(self, wanted: int) -> int:
         """Take so many threads, or as many as are idle beside whoever asks; return how many."""
         with self._lock:
-            found = max(0, min(wanted, _threads() - 1 - self._busy))
-            self._busy += found
+            found = max(0, min(wanted, _threads() - 1 - self.busy))
+            self.busy += found
         return found
 
     def freed(self, many: int = 1) -> None:
         """Give threads back."""
         with self._lock:
-            self._busy -= many
+            self.busy -= many
 
 
 def _threads() -> int:

@@ -28,7 +28,7 @@ from lacunary.structure.plan import State
 from lacunary.structure.score import FamilyScore, Structure
 from lacunary.structure.shares import ByRow, Shares, all_of
 
-__all__ = ["Beginning", "Beginnings", "Entrant", "begun_from", "best_of", "halved"]
+__all__ = ["Beginning", "Beginnings", "Entrant", "Maker", "begun_from", "best_of", "halved"]
 
 TURNS = 3
 """How often holes are filled anew under groups of rows that stay as they are."""
@@ -113,6 +113,10 @@ class Entrant:
     sphered: bool = False
 
 
+Maker = Callable[[], Beginning]
+"""Makes a beginning: several may do so at once."""
+
+
 class Beginnings:
     """Beginnings of mixtures on the rows of one source; none depends on the order of rows."""
 
@@ -137,19 +141,25 @@ class Beginnings:
         hidden = np.array([v.hidden for v in self.source.schema])
         return not self.source.facts.holes[~hidden].any() and not hidden.any()
 
-    def groups(self, many: int, draws: int, places: Sequence[Places]) -> Iterator[Beginning]:
-        """Yield groups of rows: by hierarchical merging, and by so many draws of k-means++."""
+    def groups(self, many: int, draws: int, places: Sequence[Places]) -> Iterator[Maker]:
+        """Yield what makes groups of rows: by hierarchical merging, and by so many draws of k-means++."""
         for place in places:
-            owned = place.merged(many).then(partial(_owned, many))
-            yield Beginning(f"hierarchical merging{_of(place)}", owned, many, sphered=place.sphere)
+            yield partial(self._merged, many, place)
             yield from self.k_means(many, range(draws), place)
 
-    def k_means(self, many: int, draws: Iterable[int], place: Places) -> Iterator[Beginning]:
-        """Yield groups of rows by k-means++, of draws by their numbers."""
+    def k_means(self, many: int, draws: Iterable[int], place: Places) -> Iterator[Maker]:
+        """Yield what makes groups of rows by k-means++, of draws by their numbers."""
         for draw in draws:
-            rng = np.random.default_rng([self.seed, many, 1, int(place.sphere), draw])
-            owned = place.k_means(many, rng).then(partial(_owned, many))
-            yield Beginning(f"k-means{_of(place)}", owned, many, sphered=place.sphere)
+            yield partial(self._k_means, many, draw, place)
+
+    def _merged(self, many: int, place: Places) -> Beginning:
+        owned = place.merged(many).then(partial(_owned, many))
+        return Beginning(f"hierarchical merging{_of(place)}", owned, many, sphered=place.sphere)
+
+    def _k_means(self, many: int, draw: int, place: Places) -> Beginning:
+        rng = np.random.default_rng([self.seed, many, 1, int(place.sphere), draw])
+        owned = place.k_means(many, rng).then(partial(_owned, many))
+        return Beginning(f"k-means{_of(place)}", owned, many, sphered=place.sphere)
 
     def split(self, model: Parameters, most: int) -> Iterator[Beginning]:
         """Yield a mixture's shares with one component split in two, those that fit worst first.

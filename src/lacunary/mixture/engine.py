@@ -80,6 +80,10 @@ class Engine(Rows, Protocol):
         """Return the same, given what `Owners.statistics` of all parts add up to."""
         ...
 
+    def scaled(self, statistics: Any, part: float, shares: Parts[Shares]) -> Any:
+        """Return this part of statistics, of rows without holes: those for as large a part of the shares."""
+        ...
+
     def narrowed(self, models: Any) -> Any:
         """Return the same models, of which only their own families' statistics are wanted."""
         ...

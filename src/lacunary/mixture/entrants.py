@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
+from typing import Any
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -17,7 +18,7 @@ from scipy.optimize import linear_sum_assignment
 from lacunary.infer.parallel import in_parallel
 from lacunary.learn.places import Places
 from lacunary.maths.arrays import Array, Booleans
-from lacunary.mixture.begin import Beginning, Beginnings, Entrant, best_of, halved
+from lacunary.mixture.begin import Beginning, Beginnings, Entrant, Maker, best_of, halved
 from lacunary.mixture.learner import MixtureLearner, Parameters
 from lacunary.structure.climb import Greedy
 from lacunary.structure.hidden import start_of
@@ -38,7 +39,7 @@ MORE = 3
 ROUNDS = 2
 """Rounds of EM and search before entrants are judged: the first is without arcs, and says little."""
 
-SHARED = 2.0**21
+SHARED = 2.0**19
 """Rows times components times squared columns from which on entrants climb at once, a thread each: with less,
 threads wait for the interpreter."""
 
@@ -100,16 +101,16 @@ class Entrants:
             return self.entrant(self._all, many)
         return None
 
-    def first(self, many: int, member: bool) -> Iterator[Entrant]:
-        """Yield groups of rows, and a draw around the fit to all rows; of a member, merged groups alone.
+    def first(self, many: int, member: bool) -> list[Entrant]:
+        """Return groups of rows, and a draw around the fit to all rows; of a member, merged groups alone.
 
         Where structures are looked for, members of the class have begun with the plain geometry already.
         """
-        draws = 0 if member else 1
-        for beginning in self.begin.groups(many, draws, self._places) if many > 1 else [self._all]:
-            yield self.early(beginning, many)
-        if not member:
-            yield self.drawn(many, 0)
+        if many == 1:
+            entrants = [self.early(self._all, many)]
+        else:
+            entrants = self._made(self.begin.groups(many, 0 if member else 1, self._places), many)
+        return entrants if member else [*entrants, self.drawn(many, 0)]
 
     def split(self, model: Parameters, many: int) -> Iterator[Entrant]:
         """Yield a smaller mixture with a component split."""
@@ -126,14 +127,22 @@ class Entrants:
         for beginning in self.begin.exchanged(model, range(MORE * turn, MORE * (turn + 1))):
             yield self.entrant(beginning, many)
 
-    def fresh(self, many: int, turn: int) -> Iterator[Entrant]:
-        """Yield further groups by k-means++, and further draws around the fit to all rows."""
+    def fresh(self, many: int, turn: int) -> list[Entrant]:
+        """Return further groups by k-means++, and further draws around the fit to all rows."""
         numbers = range(MORE * turn + 1, MORE * (turn + 1) + 1)
-        for place in self._places or [self.begin.plain]:
-            for beginning in self.begin.k_means(many, numbers, place):
-                yield self.early(beginning, many)
-        for number in numbers:
-            yield self.drawn(many, number)
+        makers = (self.begin.k_means(many, numbers, place) for place in self._places or [self.begin.plain])
+        entrants = self._made(chain.from_iterable(makers), many)
+        return [*entrants, *(self.drawn(many, number) for number in numbers)]
+
+    def _made(self, makers: Iterable[Maker], many: int) -> list[Entrant]:
+        """Return entrants with the groups of rows that are made."""
+        return list(self._each(many)(lambda make: self.early(make(), many), makers))
+
+    def _each(self, many: int) -> Callable[..., Iterable[Any]]:
+        """Return what applies a function to all entrants: at once, where that pays."""
+        work = self.learner.size * len(self.learner.schema) ** 2 * many
+        at_once = self.together and self.learner.engine.threaded and work >= SHARED
+        return in_parallel if at_once else map
 
     def drawn(self, many: int, number: int) -> Entrant:
         """Return a draw around the fit to all rows."""
@@ -180,9 +189,7 @@ class Entrants:
         Where structures are fixed, groups of uncorrelated columns and all others meet late, but for members,
         which are beginnings themselves: a few steps of EM tell which groups begin higher, not which end so.
         """
-        leg, work = self.leg(many), self.learner.size * len(self.learner.schema) ** 2 * many
-        together = self.together and self.learner.engine.threaded and work >= SHARED
-        each: Callable[..., Iterable[Entrant]] = in_parallel if together else map
+        leg, each = self.leg(many), self._each(many)
         if self.plan.structure == "learn":
             return halved(entrants, winners, leg, LAST, each)
         heats = [[one for one in entrants if one.sphered is sphered] for sphered in (True, False)]

@@ -13,8 +13,9 @@ q(owners): every renaming adds as much, and owners that a chain has renamed on i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import lgamma
+from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
@@ -23,6 +24,7 @@ from lacunary.data.parts import Parts, itself
 from lacunary.errors import NoEstimateError
 from lacunary.evidence.ais import average_weight
 from lacunary.evidence.estimate import Estimate
+from lacunary.infer.parallel import in_parallel, threads
 from lacunary.maths.arrays import Array, Integers
 from lacunary.mixture.gaussian import Gaussian, Gaussians
 from lacunary.mixture.learner import Completed, MixtureLearner, Parameters
@@ -226,17 +228,18 @@ def annealed(
     structures: Sequence[Structure],
     seed: Sequence[int],
     longest: int = LONGEST,
+    tell: Callable[[], object] = lambda: None,
 ) -> Estimate:
     """Return an estimate whose exponential is unbiased: owners of rows go from shares to posterior.
 
     The way is made longer until the chains' weights are even enough; where they are not in the end, the note
-    says so, and the estimate is too low rather than too high.
+    says so, and the estimate is too low rather than too high. Threads have a chain each; after these ``tell``
+    is called.
     """
     run = _Annealing(learner, model, structures)
     steps = FIRST
     while True:
-        chains = [run.chain(steps, np.random.default_rng([*seed, steps, c])) for c in range(CHAINS)]
-        logs = np.array(chains)
+        logs = run.chains(steps, seed, tell)
         if logs.std(ddof=1) <= EVEN or steps >= longest:
             break
         steps *= 2
@@ -270,17 +273,30 @@ class _Annealing:
             float(known - learner.engine.fit(self._statistics(self._placed(first)), model.models)[0]) / rows
         )
 
+    def chains(self, steps: int, seed: Sequence[int], tell: Callable[[], object]) -> Array:
+        """Return the log-weights of all chains, each with a stream of its own."""
+        at_once = threads() if self.learner.engine.threaded else 1
+        logs: list[float] = []
+        for first in range(0, CHAINS, at_once):
+            some = range(first, min(first + at_once, CHAINS))
+            logs += in_parallel(lambda c: self.chain(steps, np.random.default_rng([*seed, steps, c])), some)
+            tell()
+        return np.array(logs)
+
     def chain(self, steps: int, rng: np.random.Generator) -> float:
         """Return the log-weight of one chain."""
         owner = _drawn(self.shares, rng)
         weight, before = 0.0, 0.0
         for tau in ((t / steps) ** BEND for t in range(1, steps + 1)):
             shares = _owned(owner, self.width)
-            statistics, here = self._evidence(shares, tau)
-            weight += here - (self._evidence(shares, before)[1] if before else self._log_share(shares))
+            whole = self._statistics(self._placed(shares))
+            completed, here = self._evidence(shares, whole, tau)
+            weight += here - (
+                self._evidence(shares, whole, before)[1] if before else self._log_share(shares)
+            )
             before = tau
             if tau < 1.0:
-                owner = self._moved(statistics, tau, rng)
+                owner = self._moved(completed, tau, rng)
         return float(weight) + self.log_names + self._log_named(_owned(owner, self.width))
 
     def _widened(self, logs: Array) -> Array:
@@ -303,11 +319,15 @@ class _Annealing:
             out += float(np.trace(by_name)) - _log_permanent(by_name)
         return out
 
-    def _evidence(self, shares: Array, tau: float) -> tuple[Completed, float]:
-        """Return τ of the completed rows, and the log of p(θ) p(owners, rows | θ)^τ r^(1 − τ), θ out."""
+    def _evidence(self, shares: Array, whole: Any, tau: float) -> tuple[Completed, float]:
+        """Return τ of the completed rows, and the log of p(θ) p(owners, rows | θ)^τ r^(1 − τ), θ out.
+
+        ``whole`` are the statistics of the rows as these shares own them, of which τ is taken.
+        """
         part = tau * shares
         placed = self._placed(part)
-        completed = Completed(placed, part.sum(axis=0), self._statistics(placed), -np.inf)
+        statistics = self.learner.engine.scaled(whole, tau, placed)
+        completed = Completed(placed, part.sum(axis=0), statistics, -np.inf)
         jacobian = self.units * float(part[:, : self.many].sum())
         value = self.learner.log_evidence(completed, self.structures) + jacobian
         return completed, value + (1.0 - tau) * self._log_share(shares)
@@ -317,7 +337,7 @@ class _Annealing:
         weights = self.learner.engine.row_weights
         return all_of(weights, cut(shares, weights))
 
-    def _statistics(self, shares: Parts[Shares]) -> object:
+    def _statistics(self, shares: Parts[Shares]) -> Any:
         return self.learner.engine.statistics(self.model.models, shares)
 
     def _moved(self, completed: Completed, tau: float, rng: np.random.Generator) -> Integers:

@@ -19,6 +19,7 @@ from lacunary.errors import GraphError, ParameterError, TableError
 from lacunary.exactness import announced
 from lacunary.infer.answers import as_source
 from lacunary.infer.belief import BDeu, Dirichlet, Prior
+from lacunary.infer.blas import one_blas_thread
 from lacunary.infer.empirical import said_prior, stated
 from lacunary.infer.mixture import Mixture
 from lacunary.infer.prior import NormalWishart
@@ -60,6 +61,7 @@ CLASSES = get_args(StructureClass)
 
 @budgeted
 @announced
+@one_blas_thread()
 def fit_mixture(
     table: Any,
     *,

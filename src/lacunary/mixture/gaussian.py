@@ -209,6 +209,10 @@ class Gaussian:
         """Return expected moments, which are sums over rows."""
         return sums
 
+    def scaled(self, statistics: Array, part: float, shares: Parts[Shares]) -> Array:
+        """Return this part of moments."""
+        return part * statistics
+
     def narrowed(self, models: Gaussians) -> Gaussians:
         """Return the same models, of which only their own families' statistics are wanted."""
         return replace(models, narrow=True)
@@ -336,7 +340,7 @@ class Gaussian:
         """Return the moments of all rows, holes filled by the fit of one component; (n + 1, n + 1)."""
         if structure not in self._moments:
             while len(self._moments) >= KEPT:
-                del self._moments[next(iter(self._moments))]
+                self._moments.pop(next(iter(self._moments)), None)  # another thread may take it out, too
             self._moments[structure] = self._worked_out(structure)
         return self._moments[structure]
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Literal
 
 import numpy as np
@@ -26,15 +26,16 @@ from lacunary.mixture.begin import Beginnings, Entrant
 from lacunary.mixture.entrants import Entrants
 from lacunary.mixture.evidence import annealed, laplace
 from lacunary.mixture.found import MixtureFit, MixtureProgress, Origin, Trial, WatchMixture, meet
-from lacunary.mixture.learner import MixtureLearner
+from lacunary.mixture.learner import MixtureLearner, Parameters
 from lacunary.mixture.tied import Tied
 from lacunary.mixture.trail import KeptTrial, MixtureTrail
 from lacunary.mixture.variational import posterior
 from lacunary.structure.exact import Exact
 from lacunary.structure.method import SearchMethod
-from lacunary.structure.plan import Plan, State, Tick
+from lacunary.structure.plan import Plan, State, Tick, arcs_of
 from lacunary.structure.resume import decode_state, encode_state, plan_settings
 from lacunary.structure.run import Runner
+from lacunary.structure.score import Structure
 from lacunary.structure.walk import is_enough
 
 __all__ = ["Growth"]
@@ -256,7 +257,7 @@ class Growth:
         """
         assert best.origin is not None
         exchanged = list(self.entrants.exchanged(best.origin.model, best.asked, turn))
-        fresh = list(self.entrants.fresh(best.asked, turn))
+        fresh = self.entrants.fresh(best.asked, turn)
         climbs = [
             [self._learn(best.asked, found, plan=self.plan) for found in winners]
             for winners in (
@@ -356,8 +357,11 @@ class Growth:
         self._under_way = KeptTrial(many, start, {}, None, entrant.how, entrant.met, winners)
         for after in runner.run(state):
             state = after
+        told = Tick("anneal", len(state.structures), arcs_of(state.structures), state.ticks[-1].objective)
+        tell = partial(self._tell, many, start, runner, state, told)
+        known = None if kept is None else kept.estimate
+        trial = self._trial(many, start, state, entrant, winners, known, tell)
         self._under_way = None
-        trial = self._trial(many, start, state, entrant, winners, None if kept is None else kept.estimate)
         self.done.append(trial)
         self._begun[many, start] = trial
         if how is not self.plan and state.converged:
@@ -365,14 +369,21 @@ class Growth:
         return trial
 
     def _trial(
-        self, many: int, start: int, state: State, entrant: Entrant, winners: int, known: Estimate | None
+        self,
+        many: int,
+        start: int,
+        state: State,
+        entrant: Entrant,
+        winners: int,
+        known: Estimate | None,
+        tell: Callable[[], None],
     ) -> Trial:
         """Return where a climb has ended, or a member of the class that is higher."""
-        estimate = known or self._estimate(state)
+        estimate = known or self._estimate(state, tell)
         ended = estimate.value + self.plan.log_prior(state.structures)
         if state.best is not None and state.best[2] > ended:
             state = replace(state, model=state.best[0], structures=state.best[1])
-            estimate = self._estimate(state)
+            estimate = self._estimate(state, tell)
         return Trial(
             many,
             start,
@@ -388,20 +399,36 @@ class Growth:
             self.learner.degenerate(state.model),
         )
 
-    def _estimate(self, state: State) -> Estimate:
-        """Return what a mixture is worth by the estimate that chooses."""
+    def _estimate(self, state: State, tell: Callable[[], None]) -> Estimate:
+        """Return what a mixture is worth by the estimate that chooses; ``tell`` is called if it takes long."""
         model, structures, by = state.model, state.structures, self.learner.by
         if self.whole is not None:
             return self.learner.estimate(model, structures)
         if by == "laplace":
             return laplace(self.learner, model, structures)
         if by == "ais":
-            return annealed(self.learner, model, structures, [self.seed, len(structures)])
+            return self._known(state) or annealed(
+                self.learner, model, structures, [self.seed, len(structures)], tell=tell
+            )
         if by != "variational":
             return self.learner.estimate(model, structures)
         bound = posterior(self.learner, state.model, state.structures).bounds[-1]
         free = self.learner.dimension(state.structures)
         return Estimate("variational", bound, "lower bound", {"bound": bound}, dimension=free)
+
+    def _known(self, state: State) -> Estimate | None:
+        """Return the estimate of an earlier trial that ended at the same peak of the same graphs, if one did."""
+
+        def peak(model: Parameters, structures: Sequence[Structure]) -> tuple[list[Structure], float]:
+            return sorted(structures), self.learner.log_likelihood(model) + self.learner.log_prior(model)
+
+        graphs, height = peak(state.model, state.structures)
+        for trial in self.done:
+            if trial.origin is not None and sorted(trial.origin.structures) == graphs:
+                top = peak(trial.origin.model, trial.origin.structures)[1]
+                if meet(min(top, height), max(top, height)):
+                    return trial.estimate
+        return None
 
     def _drawn(self, many: int, start: int) -> Entrant:
         """Return a draw around the fit to all rows, as in TMCH98."""

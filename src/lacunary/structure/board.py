@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from math import isfinite
 
@@ -18,12 +19,13 @@ from lacunary.structure.result import Step
 from lacunary.structure.score import FamilyScore, Parents, announce, fetch, law_of, plans_ahead
 from lacunary.structure.sketch import Sketch
 
-__all__ = ["Ascent", "Board", "Kept"]
-
-Kept = tuple[Sketch, Array, Array, float, int]
+__all__ = ["Ascent", "Board"]
 
 TURNED, ACTIONS = 2, {1: Add.action, -1: Remove.action, 2: Reverse.action}
 """The kinds of moves as kernels write them."""
+
+APART = 1.5e-4
+"""Seconds that a family must take before boards are worked on at once."""
 
 RUN = 4
 """Moves that a kernel makes in one call, at most: so many times as there are variables."""
@@ -164,18 +166,18 @@ class Board:
             self._tie = ROUNDING * max(whole, 1.0)
         return self._tie
 
-    def keep(self) -> Kept:
-        """Return the graph and all gains as they stand, to come `back` to."""
+    def copy(self) -> Board:
+        """Return a board of its own that stands where this one does; both ask the same score."""
         self._refresh()
-        return self.sketch.copy(), self.terms.copy(), self.gain.copy(), self.value, self.links
+        other = copy(self)
+        other.sketch, other.terms, other.gain = self.sketch.copy(), self.terms.copy(), self.gain.copy()
+        other._stale, other._space = set(), None if self.law is None else room_for(len(self.terms))
+        return other
 
-    def back(self, kept: Kept) -> None:
-        """Go back to where the board was; faster than a `jump`, as nothing is worked out."""
-        sketch, terms, gain, self._value, self.links = kept
-        self._tie = None
-        self.sketch = sketch.copy()
-        self.terms[:], self.gain[:] = terms, gain
-        self._stale.clear()
+    @property
+    def threaded(self) -> bool:
+        """Whether it pays to have copies of the board at work at once: Python's part is one at a time."""
+        return self.law is None and float(getattr(self.score, "seconds", 0.0)) >= APART
 
     @property
     def parents(self) -> tuple[Parents, ...]:

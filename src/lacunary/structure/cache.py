@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from math import log
 from typing import Any
 
@@ -93,6 +94,11 @@ class Cache:
         return getattr(self.score, "several", None)
 
     @property
+    def seconds(self) -> float:
+        """About how long a family takes, where several threads may ask at once; else nothing is known."""
+        return float(getattr(self.score, "seconds", 0.0))
+
+    @property
     def matrix_law(self) -> Law | None:
         """How kernels work the score out for themselves, which then takes less time than to remember it."""
         return getattr(self.score, "matrix_law", None) if self.room is None or self.room.ample else None
@@ -124,7 +130,7 @@ class Cache:
             known = self._family[key] = self.score.family(child, parents)
             _forget(self._family, self.most)
         else:
-            self._family.move_to_end(key)
+            _met(self._family, key)
         return known
 
     def toggled(self, child: int, parents: Parents) -> Array:
@@ -142,7 +148,7 @@ class Cache:
             if len(self._toggled) > self.most:
                 _forget(self._toggled, self.most)
         else:
-            self._toggled.move_to_end(key)
+            _met(self._toggled, key)
         return known
 
     def _ask(self, child: int, parents: Parents) -> tuple[Array, float | None]:
@@ -160,6 +166,13 @@ class Cache:
         return toggled, own
 
 
+def _met(store: OrderedDict[Key, Any], key: Key) -> None:
+    """Have a key forgotten last, unless another thread has made it forgotten meanwhile."""
+    with suppress(KeyError):
+        store.move_to_end(key)
+
+
 def _forget(store: OrderedDict[Key, Any], most: int) -> None:
-    while len(store) > most:
-        store.popitem(last=False)
+    with suppress(KeyError):  # another thread has taken the last one out
+        while len(store) > most:
+            store.popitem(last=False)

@@ -16,7 +16,7 @@ from lacunary.kernels.count import add_digit, count_alone, count_beside, count_b
 from lacunary.maths.arrays import Array, Integers
 from lacunary.structure.score import Parents
 
-__all__ = ["Block", "Counter", "Heights"]
+__all__ = ["ADDED", "Block", "Counter", "Heights"]
 
 CELLS = 2**22
 """Counts that are held at a time: 32 MiB."""

@@ -6,6 +6,7 @@ Counts are taken once for a child, its parents and every further parent (`Counte
 from __future__ import annotations
 
 from math import prod
+from threading import get_ident
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from lacunary.kernels.families import BDEU, DIRICHLET, LIKELIHOOD, family_terms
 from lacunary.maths.arrays import Array, Integers
 from lacunary.maths.special import log_rising
 from lacunary.model.dag import Dag
-from lacunary.structure.counter import Counter, Heights
+from lacunary.structure.counter import ADDED, Counter, Heights
 from lacunary.structure.score import Parents, allowed_arcs, check_observed, toggle
 
 __all__ = ["BD", "BIC", "check_complete", "check_digits", "table_evidence"]
@@ -54,9 +55,13 @@ class _Discrete:
         self._sizes = np.array(self.schema.sizes, dtype=np.int64)
         self._children = np.arange(self.variables, dtype=np.int64)[:, None]
         self._never = np.ascontiguousarray(~self.allowed.T)
-        most = min(int(self.size), REMEMBERED) + 1 if np.all(table.weights == 1.0) else 0
-        self._keys, self._values = np.zeros((2, SLOTS)), np.empty((2, SLOTS, most + 1))
-        self._slots = np.empty((2, self.variables), dtype=np.int64)
+        self._most = min(int(self.size), REMEMBERED) + 1 if np.all(table.weights == 1.0) else 0
+        self._memory: dict[int, tuple[Array, Array, Integers]] = {}
+
+    @property
+    def seconds(self) -> float:
+        """About how long a family takes; several threads may ask at once."""
+        return ADDED * self.counter.columns.size
 
     @property
     def variables(self) -> int:
@@ -110,8 +115,11 @@ class _Discrete:
     def _put(
         self, members: Integers, many: float, first: Integers, counts: Array, room: Array, out: Array
     ) -> None:
-        """Write the terms of a family; see `family_terms`."""
-        memory = self._keys, self._values, self._slots
+        """Write the terms of a family; see `family_terms`. Each thread has a memory of its own."""
+        if (thread := get_ident()) not in self._memory:
+            values, slots = np.empty((2, SLOTS, self._most + 1)), np.empty((2, self.variables), dtype=np.int64)
+            self._memory[thread] = np.zeros((2, SLOTS)), values, slots
+        memory = self._memory[thread]
         family_terms(counts, members, self._sizes, many, first, ALONE, self.law, *memory, room, out)
 
 

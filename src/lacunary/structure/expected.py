@@ -31,8 +31,9 @@ __all__ = ["ExpectedCounts"]
 SLOTS = 31
 """Sizes of tables for which log Γ of the prior's share is kept while a family is scored."""
 
-SCORED = 3e-5
-"""Seconds that scoring a family takes beside counting it."""
+COUNTED, SCORED = 3.5, 2e-5
+"""What it takes to count and score a family with each other variable in or out: so many times as long as to
+count it with them, and so many seconds beside."""
 
 CELLS = 2**25
 """Expected counts that are held at a time (256 MiB): a family for which they are more is not scored."""
@@ -67,6 +68,11 @@ class ExpectedCounts:
         self._sizes = np.array(self.schema.sizes, dtype=np.int64)
         # The last column, the family by itself, stands as a variable of one state.
         self._first = np.concatenate([[0], np.cumsum(self._sizes), [self._sizes.sum() + 1]]).astype(np.int64)
+
+    @property
+    def seconds(self) -> float:
+        """About how long a family takes; nothing where rows lie in many places, which are asked in turn."""
+        return COUNTED * self.islands.seconds + SCORED if isinstance(self.islands, Islands) else 0.0
 
     @property
     def variables(self) -> int:
@@ -114,7 +120,7 @@ class ExpectedCounts:
     def _at_once(self, islands: Islands, families: Sequence[tuple[int, Parents]]) -> Array:
         """Return the terms of families that are counted and scored in a few calls of a kernel."""
         members = [(*parents, child) for child, parents in families]
-        out = island_terms.terms_of(islands, members, self._law, islands.seconds + SCORED)
+        out = island_terms.terms_of(islands, members, self._law, self.seconds)
         out[:, :-1][~self.allowed.T[[child for child, _ in families]]] = -np.inf
         return out
 

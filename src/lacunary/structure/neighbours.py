@@ -12,8 +12,10 @@ from lacunary.structure.score import Parents, Structure, toggle
 
 __all__ = ["Pattern", "across", "covered", "equivalents", "moved", "near", "pattern"]
 
-Pattern = tuple[frozenset[frozenset[int]], frozenset[tuple[int, int, int]]]
-"""The links of a graph and the pairs of unlinked parents that meet: the same for equivalent graphs alone."""
+Pattern = tuple[frozenset[tuple[int, int]], frozenset[tuple[int, int, int]]]
+"""The links of a graph, the first variable first, and the pairs of unlinked parents that meet.
+
+The same for equivalent graphs alone."""
 
 
 FIRST, MEMBERS = 100, 20
@@ -22,14 +24,15 @@ FIRST, MEMBERS = 100, 20
 
 def pattern(structure: Structure) -> Pattern:
     """Return what equivalent graphs have in common, and no others (Verma & Pearl 1990)."""
-    links = frozenset(frozenset((parent, child)) for child, ps in enumerate(structure) for parent in ps)
-    meet = (
+    links = {(p, child) if p < child else (child, p) for child, ps in enumerate(structure) for p in ps}
+    meet = [
         (one, child, other)
         for child, parents in enumerate(structure)
+        if len(parents) > 1
         for one, other in combinations(parents, 2)
-        if frozenset((one, other)) not in links
-    )
-    return links, frozenset(meet)
+        if (one, other) not in links
+    ]
+    return frozenset(links), frozenset(meet)
 
 
 def moved(structure: Structure, move: Move) -> Structure:

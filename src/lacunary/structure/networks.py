@@ -8,7 +8,7 @@ given these, and for starts. Columns are standardised inside.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from operator import methodcaller
 from typing import Any, Literal, Protocol, TypeVar, cast
@@ -16,7 +16,7 @@ from typing import Any, Literal, Protocol, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunary.data.parts import Parts
+from lacunary.data.parts import Parts, itself
 from lacunary.data.source import Source, in_tree, row_weights
 from lacunary.data.table import Table
 from lacunary.errors import TableError, TooWideError
@@ -27,9 +27,11 @@ from lacunary.infer.belief import BDeu, Belief
 from lacunary.infer.complete import completed
 from lacunary.infer.completions import complete_statistics
 from lacunary.infer.empirical import stated
+from lacunary.infer.engine import DiscreteRows
 from lacunary.infer.filled import FilledRows
 from lacunary.infer.islands import Islands, IslandSum
 from lacunary.infer.network import Network
+from lacunary.infer.parallel import in_parallel
 from lacunary.infer.partitioned import in_parts
 from lacunary.infer.posterior import filled
 from lacunary.infer.prior import standardised
@@ -51,6 +53,9 @@ __all__ = ["Criterion", "Expected", "NetworkRows", "Networks", "Statistics", "Ve
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
+CELL = 2e-9
+"""Seconds that a cell of a row takes under a network, at least."""
+
 Criterion = Literal["bd", "bic"]
 """How families are scored on expected statistics: by their evidence under the prior, or by BIC."""
 
@@ -228,6 +233,13 @@ class Networks:
         each = zip(models.structures, models.thetas, self.split(models.structures, sums), strict=True)
         return [Expected(self, s, t, shares, c, mine) for c, (s, t, mine) in enumerate(each)]
 
+    def scaled(self, statistics: Sequence[Expected], part: float, shares: Parts[Shares]) -> list[Expected]:
+        """Return this part of what networks expect, of rows without holes; ``shares`` are as large a part."""
+        return [
+            replace(one, swept=part * one.own, shares=shares, column=c, _ahead={})
+            for c, one in enumerate(statistics)
+        ]
+
     def narrowed(self, models: Vectors) -> Vectors:
         """Return the models: what they expect of other families than their own is worked out when asked."""
         return models
@@ -397,6 +409,8 @@ class Networks:
         if shares is None:
             return cast(Islands | IslandSum, rows.families(theta))
         islands = in_parts(rows).then(partial(_islands, theta, column), shares)
+        if islands.near and len(islands) == 1:
+            return islands.each(itself)[0]
         return IslandSum(self.schema, islands)
 
 
@@ -405,20 +419,26 @@ class NetworkRows:
 
     def __init__(self, *rows: Rows) -> None:
         self.rows = rows
+        apart = all(isinstance(one, DiscreteRows) for one in rows)  # others keep what was asked last
+        cells = sum(len(one) * len(one.dag.names) for one in rows) if apart else 0
+        #: About how long a question to all networks takes, if threads may share it.
+        self._seconds = CELL * cells
 
     def log_evidence(self, models: Vectors) -> Array:
         """Return log p(observed cells | network) for each row; (rows, networks)."""
-        pairs = zip(self.rows, models.thetas, strict=True)
-        return np.column_stack([rows.log_evidence(theta[None])[0] for rows, theta in pairs])
+        pairs = list(zip(self.rows, models.thetas, strict=True))
+        logs = in_parallel(lambda one: one[0].log_evidence(one[1][None])[0], pairs, self._seconds)
+        return np.column_stack(logs)
 
     def statistics(self, models: Vectors, weights: Array) -> Array:
         """Return the expected statistics of each network's own families, one after the other."""
-        each = zip(self.rows, models.thetas, weights.T, strict=True)
-        return np.concatenate([_expected(rows, theta, np.ascontiguousarray(w)) for rows, theta, w in each])
+        each = list(zip(self.rows, models.thetas, weights.T, strict=True))
+        return np.concatenate(in_parallel(lambda one: _expected(*one), each, self._seconds))
 
 
 def _expected(rows: Rows, theta: Array, weights: Array) -> Array:
-    return np.asarray(rows.weighed(weights).expect(theta[None]).counts[0])
+    weighed = rows.weighed(np.ascontiguousarray(weights))
+    return np.asarray(weighed.expect(theta[None]).counts[0])
 
 
 def _swept(theta: Array, column: int, rows: Rows, shares: Shares) -> Array:

@@ -38,7 +38,7 @@ class Tick:
     Attributes
     ----------
     phase
-        "em", "move", "search", "refine", "round" or "remove".
+        "em", "move", "search", "refine", "round", "remove" or, while an estimate is drawn, "anneal".
     components, arcs
         How the networks stand.
     objective

@@ -5,9 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
+from lacunary.infer.parallel import in_parallel, threads
 from lacunary.structure.climb import Tabu, check_at_least, climb
 from lacunary.structure.score import Parents
 from lacunary.structure.walk import Walk
@@ -16,6 +18,11 @@ __all__ = ["Reinsert"]
 
 SECONDS, FEW = 30.0, 100
 """About how long moves take in all, and up to how many variables they take as long as they take."""
+
+
+AHEAD = 8
+"""Trials that are made at once for each thread, at most, and no more than have found nothing so far: once one
+finds a better graph, those behind it are made again."""
 
 
 @dataclass(frozen=True)
@@ -64,29 +71,40 @@ class Reinsert:
             nodes = range(len(walk.best))
             queue = [[node, way] for way in (0, 1) for node in nodes]
             walk.memory = {"queue": queue, "until": walk.steps + self._most(walk.best)}
-        while walk.memory["queue"] and walk.steps < walk.memory["until"]:
-            node, way = walk.memory["queue"].pop(0)
-            before = walk.best
-            _replant(walk, node, way)
-            walk.memory["queue"] += _around(before, walk.best, walk.memory["queue"])
-            walk.tell()
+        idle = 0
+        while (queue := walk.memory["queue"]) and walk.steps < walk.memory["until"]:
+            most = threads() if walk.board.threaded else 1
+            many = max(most, min(idle, AHEAD * most)) if most > 1 else 1
+            for scout in in_parallel(partial(_replanted, walk), queue[:many]):
+                before, idle = walk.best, idle + 1
+                queue.pop(0)
+                if scout is not None:
+                    walk.follow(scout)
+                queue += _around(before, walk.best, queue)
+                walk.tell()
+                if walk.best is not before or walk.steps >= walk.memory["until"]:
+                    idle = 0
+                    break  # what others have found from where the walk stood is nothing to it now
 
 
-def _replant(walk: Walk, node: int, way: int) -> None:
-    """Take a variable out; climb with no arc into it (way 0) or out of it (1), then freely; end at best."""
+def _replanted(walk: Walk, trial: list[int]) -> Walk | None:
+    """Return a scout that took a variable out and climbed; none where nothing can be taken out.
+
+    With no arc into the variable (way 0) or out of it (1), and then freely.
+    """
+    node, way = trial
     without = _without(walk, node)
     if without == walk.best:
-        return
-    best, kept = walk.best, walk.board.keep()
-    walk.jump(without)
+        return None
+    scout = walk.scout()
+    scout.jump(without)
     barred = np.zeros((len(without), len(without)), dtype=bool)
     barred[(slice(None), node) if way == 0 else (node, slice(None))] = True
-    climb(walk, barred=barred, quiet=True)
-    climb(walk, quiet=True)
-    if walk.best is best:
-        walk.back(kept)
-    else:
-        walk.jump(walk.best)
+    climb(scout, barred=barred, quiet=True)
+    climb(scout, quiet=True)
+    if scout.best is not walk.best:
+        scout.jump(scout.best)
+    return scout
 
 
 def _without(walk: Walk, node: int) -> tuple[Parents, ...]:

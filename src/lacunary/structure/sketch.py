@@ -47,7 +47,7 @@ class Sketch:
         """Return a graph of its own with the same arcs."""
         other = object.__new__(Sketch)
         other.parents, other.arcs, other.above = self.parents.copy(), self.arcs.copy(), self.above.copy()
-        other.many, other._waiting = self.many.copy(), self._waiting
+        other.many, other._waiting = self.many.copy(), np.empty_like(self._waiting)
         return other
 
     def __len__(self) -> int:

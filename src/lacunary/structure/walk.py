@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from copy import deepcopy
+from copy import copy, deepcopy
 from dataclasses import dataclass, field
 from math import isclose
 from typing import Any
@@ -16,7 +16,7 @@ from lacunary.learn.standing import damage_named
 from lacunary.learn.stop import is_enough
 from lacunary.maths.arrays import Booleans
 from lacunary.model.dag import Dag
-from lacunary.structure.board import Ascent, Board, Kept
+from lacunary.structure.board import Ascent, Board
 from lacunary.structure.move import Move
 from lacunary.structure.result import Step
 from lacunary.structure.score import Parents, Structure
@@ -184,12 +184,6 @@ class Walk:
         value = self.board.value
         self._note(step or Step("jump", "", "", value - before, value))
 
-    def back(self, kept: Kept) -> None:
-        """Go back to a graph that the board kept, and note it."""
-        before = self.board.value
-        self.board.back(kept)
-        self._note(Step("jump", "", "", self.board.value - before, self.board.value))
-
     def _note(self, step: Step) -> None:
         self._path.append(step)
         self.steps += 1
@@ -199,6 +193,22 @@ class Walk:
         """Keep the graph if it is the best."""
         if score > self.top and score > self.top + self.board.tie:  # the tie costs a sum
             self.best, self.top = self.board.parents, score
+
+    def scout(self) -> Walk:
+        """Return a walk that goes on from here by itself and tells nobody, until this one follows it."""
+        other = copy(self)
+        other.board, other.watch, other._path, other.steps = self.board.copy(), None, [], 0
+        return other
+
+    def follow(self, scout: Walk) -> None:
+        """Note the steps of a scout that set out from here; stay where it stands at a better graph, or turn back."""
+        self._path += scout._path
+        self.steps += scout.steps
+        if scout.best is not self.best:
+            self.board, self.best, self.top = scout.board, scout.best, scout.top
+        else:
+            value = self.board.value
+            self._note(Step("jump", "", "", value - scout.board.value, value))
 
     def tell(self, part: float | None = None) -> None:
         """Say how far it is, at a moment from which the search could go on; stop if told to."""
