@@ -41,6 +41,7 @@ MOST = 0.12
 """Share outside that no cell should have."""
 PAGE = Path(__file__).with_name("calibration.md")
 MIXED_PAGE = Path(__file__).with_name("calibration-mixed.md")
+OTHER_PAGE = Path(__file__).with_name("calibration-other.md")
 MIXED_ROWS = (8, 14, 40)
 GRID = np.linspace(-5.5, 5.5, 101)
 """arsinh of the values that a continuous hole is given; columns and their noise are of the size of one."""
@@ -63,6 +64,23 @@ MIXED_SHAPES: tuple[tuple[str, dict[str, int], bool], ...] = (
     ("A -> X; A X -> Y", {}, True),
 )
 """Graph, hidden classes, and whether a cell of X is a hole; X and Y are continuous, A has holes."""
+
+
+OTHER_ROWS = (8, 25, 60)
+OTHER_SHAPES: tuple[tuple[str, dict[str, int], tuple[tuple[str, ...], ...], float, int], ...] = (
+    ("H -> A B; G -> B C", {"H": 2, "G": 2}, (), 0.0, 1),
+    ("H G -> A; H -> B; G -> C", {"H": 2, "G": 2}, (), 0.0, 1),
+    ("A -> H -> B -> G -> C", {"H": 2, "G": 2}, (), 0.0, 1),
+    ("H -> A; A -> B; H -> C", {"H": 2}, (), 0.0, 1),
+    ("H -> G; H -> A; G -> B C", {"H": 2, "G": 2}, (), 0.0, 1),
+    ("H -> A B C", {"H": 2}, (("A", "B", "C"),), 0.0, 1),
+    ("H -> A B", {"H": 4}, (), 0.0, 1),
+    ("C -> A B D", {}, (), 0.4, 1),
+    ("A -> B -> C -> D", {}, (), 0.2, 1),
+    ("H -> A B", {"H": 2}, (), 0.2, 1),
+    ("H -> A B C", {"H": 2}, (), 0.0, 7),
+)
+"""Graph, hidden classes, tied families, the share of holes, and how many rows each row of the table stands for."""
 
 
 @dataclass(frozen=True)
@@ -127,6 +145,36 @@ def problem(alpha: float, rows: int, seed: int) -> Posed:
         except (lac.TooWideError, lac.SchemaError):
             continue
         return Posed(graph, table, lac.Dirichlet(alpha), exact.value, text)
+    raise RuntimeError("no problem of this size can be enumerated")
+
+
+def other_problem(alpha: float, rows: int, seed: int) -> Posed:
+    """Return a problem of tables of other kinds: several hidden variables, chains, ties, weights, BDeu."""
+    rng = np.random.default_rng([seed, rows, round(1000 * alpha), 2])
+    for _ in range(500):
+        text, hidden, tied, rate, weight = OTHER_SHAPES[rng.integers(len(OTHER_SHAPES))]
+        names = lac.dag(text).names
+        most = 3 if tied or len(names) > 4 else 4
+        states = {name: 2 if tied else int(rng.integers(2, most)) for name in names if name not in hidden}
+        graph = lac.dag(text, states=states, hidden=hidden, tied=tied)
+        drawn = lac.Dirichlet(max(alpha, 0.3))
+        table = lac.random_network(graph, drawn, rng=rng).sample(max(rows // weight, 2), rng=rng)
+        table = table.select([name for name in names if name not in hidden])
+        if rate:
+            table = lac.make_holes(table, rate * min(1.0, 30 / rows), rng=rng)
+        if weight > 1:
+            table = replace(table, weights=np.full(len(table), float(weight)))
+        even = bool(rng.random() < 0.5)
+        prior: lac.Prior = lac.Dirichlet(alpha) if even else lac.BDeu(8 * alpha)
+        try:
+            exact = lac.score(graph, table, "exact", prior=prior, budget=1_000_000)
+        except (lac.TooWideError, lac.SchemaError):
+            continue
+        kind = (
+            text + "".join(f", {' '.join(each)} tied" for each in tied) + f", {rate:.0%} holes" * bool(rate)
+        )
+        kind += f", rows of weight {weight}" * (weight > 1)
+        return Posed(graph, table, prior, exact.value, kind + ("" if even else ", BDeu"))
     raise RuntimeError("no problem of this size can be enumerated")
 
 
@@ -283,12 +331,20 @@ def main() -> None:
     options.add_argument("--methods", default=",".join(METHODS))
     options.add_argument("--seed", type=int, default=0)
     options.add_argument("--mixed", action="store_true", help="networks with regressions")
+    options.add_argument("--other", action="store_true", help="tables of other kinds")
     options.add_argument("--alphas", help="pseudo-counts, in place of all")
     options.add_argument("--rows", help="numbers of rows, in place of all")
     options.add_argument("--out", type=Path)
     options.add_argument("--records", type=Path, help="a file to read and to add to, a line for each run")
     given = options.parse_args()
-    usual, pose = (MIXED_ROWS, mixed_problem) if given.mixed else (ROWS, problem)
+    rest, rest_page = (ROWS, problem), PAGE
+    if given.mixed or given.other:
+        rest, rest_page = (
+            ((MIXED_ROWS, mixed_problem), MIXED_PAGE)
+            if given.mixed
+            else ((OTHER_ROWS, other_problem), OTHER_PAGE)
+        )
+    usual, pose = rest
     sizes = tuple(map(int, given.rows.split(","))) if given.rows else usual
     alphas = tuple(map(float, given.alphas.split(","))) if given.alphas else ALPHAS
     runs = _kept(given.records)
@@ -299,7 +355,7 @@ def main() -> None:
         for made in runs_of(left, alpha, rows, seed, pose) if left else ():
             runs.append(made)
             _keep(given.records, made)
-    out, told = given.out or (MIXED_PAGE if given.mixed else PAGE), " ".join(sys.argv[1:])
+    out, told = given.out or rest_page, " ".join(sys.argv[1:])
     title = "Calibration on mixed networks" if given.mixed else "Calibration of Monte Carlo estimates"
     out.write_text(page(runs, f"python -m benchmarks.calibration {told}", title), encoding="utf-8")
     print(f"written: {out}")

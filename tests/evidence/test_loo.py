@@ -126,3 +126,35 @@ def test_one_row_tells_no_error() -> None:
     assert "±" not in str(lac.loo(graph, one, draws=20))
     assert "one row alone" in str(lac.loo(graph, one, draws=20))
     assert "±" in str(lac.loo(graph, two, draws=20))
+
+
+def test_a_row_alone_in_its_configuration_is_not_trusted_where_the_prior_says_nothing() -> None:
+    """Without it all states of B are as likely, log ½; with it no draw has another than its own."""
+    graph = lac.dag("A -> B", states={"A": 3, "B": 2})
+    rows = [[0, 0]] * 8 + [[0, 1]] * 4 + [[1, 0]] * 5 + [[1, 1]] * 3
+    often, tiny = lac.Table(graph.schema, np.array(rows)), lac.Dirichlet(1e-6)
+    assert lac.loo(graph, often, prior=tiny, draws=200).trustworthy
+    once = lac.Table(graph.schema, np.array([*rows, [2, 0]]))
+    found = lac.loo(graph, once, prior=tiny, draws=200)
+    assert "1 of 21 rows are alone in a configuration of parents" in str(found)
+    assert not found.trustworthy
+    one = lac.loo(COIN, coins(1, 0), prior=tiny, draws=200)
+    assert one.elpd > np.log(0.5) + 0.6  # which it is: every draw says 0
+    assert not one.trustworthy
+    assert lac.loo(graph, once, prior=lac.Dirichlet(1.0), draws=200).trustworthy
+
+
+def test_of_tied_tables_other_columns_of_a_row_go_with_it() -> None:
+    """One row gives a shared table two counts, both of which are left out with it."""
+    graph, tiny = lac.dag("A; B", states=2, tied=[("A", "B")]), lac.Dirichlet(1e-6)
+    one = lac.Table(graph.schema, np.array([[0, 0]]))
+    assert not lac.loo(graph, one, prior=tiny, draws=100).trustworthy
+    two = lac.Table(graph.schema, np.array([[0, 0], [0, 0]]))
+    assert lac.loo(graph, two, prior=tiny, draws=100).trustworthy
+
+
+def test_holes_that_stick_are_not_trusted() -> None:
+    graph = lac.dag("H -> A B", states=2, hidden="H")
+    table = lac.random_network(graph, rng=1).sample(8, rng=1).select(["A", "B"])
+    assert "stick to each other" in str(lac.loo(graph, table, prior=lac.Dirichlet(1e-6), draws=50))
+    assert "stick" not in str(lac.loo(graph, table, draws=50))

@@ -133,3 +133,12 @@ def test_too_few_rows_are_refused_with_what_can() -> None:
     graph = lac.dag("X", states=2)
     with pytest.raises(lac.ParameterError, match=r"at least three rows.*'ais'"):
         lac.score(graph, lac.Table(graph.schema, np.array([[0], [1]])), "wbic")
+
+
+def test_holes_that_stick_are_not_trusted() -> None:
+    graph = lac.dag("H -> A B", states=2, hidden="H")
+    table = lac.random_network(graph, rng=1).sample(8, rng=1).select(["A", "B"])
+    found = lac.score(graph, table, "wbic", prior=lac.Dirichlet(1e-6))
+    assert not found.trustworthy
+    assert "stick to each other" in str(found)
+    assert lac.score(graph, table, "wbic").trustworthy

@@ -114,3 +114,14 @@ def test_the_printed_order() -> None:
     assert layout.configurations[a] == 6
     assert layout.size == 3 + 2 + 12
     assert layout.free == 2 + 1 + 6
+
+
+@pytest.mark.parametrize("alpha", [1e-6, 1e-3, 0.019, 0.3])
+def test_draws_are_of_dirichlets_however_small_the_pseudo_counts(alpha: float) -> None:
+    """Of two states with α each a probability has mean ½ and variance 1/(4 (2 α + 1)); rarely both are likely."""
+    layout, draws = make_dag("A -> B", states=2).layout, 4000
+    drawn = layout.drawn(np.full((draws, 6), alpha), np.random.default_rng(0))
+    np.testing.assert_allclose(layout.total(drawn), 1.0, rtol=1e-12)
+    # Five errors: of a mean of draws with deviation ½ at most, and of their squares, at most ⅛.
+    np.testing.assert_allclose(drawn.mean(axis=0), 0.5, atol=5 * 0.5 / np.sqrt(draws))
+    np.testing.assert_allclose(drawn.var(axis=0), 0.25 / (2 * alpha + 1), atol=5 * 0.125 / np.sqrt(draws))

@@ -8,7 +8,7 @@ Nothing is added for labels that a chain could have changed by itself.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -62,6 +62,11 @@ class Optima:
     points: Array
     bounds: Array
     orders: Integers | None
+
+    def with_prior(self) -> Optima:
+        """Return these with the prior as one more, for what lies beside them all."""
+        points = np.vstack([self.points, self.problem.belief.alpha])
+        return replace(self, points=points, bounds=np.append(self.bounds, -np.inf))
 
     def _wide(self, learned: float) -> tuple[Array, Array, Array]:
         """Return expected counts, tilt and log normaliser of each optimum, of which so much is known."""

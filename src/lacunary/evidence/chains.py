@@ -24,7 +24,7 @@ from lacunary.errors import ParameterError, TableError, TooWideError
 from lacunary.evidence.exact import complete_log_evidences
 from lacunary.evidence.problem import Problem
 from lacunary.infer.completions import Completions, completions_of
-from lacunary.infer.walker import TINY, Walker, Walks
+from lacunary.infer.walker import Walker, Walks
 from lacunary.maths.arrays import Array
 
 __all__ = ["Chains", "NumericChains", "TableChains", "check_positive", "draw_parameters", "lay_out", "seeds"]
@@ -167,8 +167,9 @@ def draw_parameters(problem: Problem, statistics: Array, rng: np.random.Generato
     """Draw parameters given statistics of completed rows, each its own; known ones stay; (draws, size)."""
     belief, layout = problem.belief, problem.dag.layout
     out = np.empty((len(statistics), layout.size))
-    drawn = rng.standard_gamma(belief.alpha[: layout.tables] + statistics[:, : layout.tables])
-    out[:, : layout.tables] = layout.normalize(np.maximum(drawn, TINY))
+    out[:, : layout.tables] = layout.drawn(
+        belief.alpha[: layout.tables] + statistics[:, : layout.tables], rng
+    )
     for i, family in belief.dag.numeric:
         posterior = belief.hyper(i) + layout.statistics(statistics, i)
         layout.records(out, i)[:] = family.draw(posterior, belief.surplus, rng)

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lacunary.evidence.estimate import CERTAIN
 from lacunary.evidence.problem import Problem
 from lacunary.maths.arrays import Array, Integers
 from lacunary.maths.mixing import LEAST, split_rhat
 
-__all__ = ["jackknife", "mixing_note", "said_rhat", "with_unseen"]
+__all__ = ["jackknife", "lone_rows", "mixing_note", "said_rhat", "sticky_note", "with_unseen"]
 
 ENOUGH = 8
 """Chains from which a standard error has some meaning."""
@@ -61,12 +62,8 @@ def mixing_note(problem: Problem, heights: Array) -> str:
     chains, draws = heights.shape[:2]
     if chains < ENOUGH:
         notes.append(f"{chains} chains are too few to tell the error; take at least {ENOUGH}")
-    least = _least_pseudo_count(problem)
-    if least < SMALL:
-        notes.append(
-            f"with pseudo-counts as small as {least:.3g} the states of holes stick to each other, and chains "
-            "cannot be relied on to have mixed: the error may be far too small"
-        )
+    if sticky := sticky_note(problem):
+        notes.append(f"{sticky}: the error may be far too small")
     if chains > 1 and draws >= LEAST:
         rhat = split_rhat(heights.reshape(chains, draws, -1)).max(initial=1.0)
         if rhat > APART:
@@ -79,16 +76,57 @@ def said_rhat(rhat: float) -> str:
     return f"R̂ {rhat:.3g}" if np.isfinite(rhat) else "each stayed where it was"
 
 
-def _least_pseudo_count(problem: Problem) -> float:
-    """Return the least pseudo-count of a family in which a discrete cell is a hole; infinite if none is."""
-    dag, layout = problem.dag, problem.dag.layout
-    facts = problem.table.facts
-    open_columns = facts.seen < facts.weight
-    alpha = [
-        problem.belief.alpha[layout.slice(i)].min()
-        for i, parents in enumerate(dag.parent_indices)
-        if layout.sizes[i] > 1
-        and dag.names[i] not in (problem.fixed or ())
-        and any(open_columns[v] and layout.sizes[v] > 1 for v in (i, *parents))
+def sticky_note(problem: Problem) -> str:
+    """Say that holes keep chains where they are, in words; nothing if pseudo-counts are large enough."""
+    least = min((_pseudo_counts(problem, i).min() for i in _tables(problem, hollow=True)), default=np.inf)
+    if least >= SMALL:
+        return ""
+    return (
+        f"with pseudo-counts as small as {least:.3g} the states of holes stick to each other, and chains "
+        "cannot be relied on to have mixed"
+    )
+
+
+def lone_rows(problem: Problem) -> float:
+    """Return how many rows are alone in a configuration of whose states the prior knows next to nothing.
+
+    Without such a row any state may be the one that always comes there, and with it hardly a draw of the
+    parameters has another than the row's: what rows would be without it cannot be seen from draws.
+    """
+    layout, alpha = problem.dag.layout, problem.sampled_alpha[: problem.dag.layout.tables]
+    known = layout.total(alpha)
+    families = [
+        i for i in _tables(problem, hollow=False) if known[layout.group[layout.slice(i)]].min() < SMALL
     ]
-    return float(min(alpha, default=np.inf))
+    if not families:
+        return 0.0
+    codes, _, weights = problem.rows("leaving rows out")
+    groups = np.stack([layout.group[_places(problem, i, codes)] for i in families], axis=1)
+    rows = np.bincount(groups.ravel(), np.repeat(weights, len(families)), minlength=len(known))
+    own = (groups[:, :, None] == groups[:, None]).sum(axis=2)  # of tied families several in one
+    lone = rows[groups] - own + known[groups] < SMALL
+    return float(weights @ lone.any(axis=1))
+
+
+def _places(problem: Problem, i: int, codes: NDArray[np.signedinteger]) -> Integers:
+    """Return the places of rows in a table; (rows,)."""
+    layout = problem.dag.layout
+    steps = codes[:, list(layout.members[i])].astype(np.int64) @ np.array(layout.strides[i])
+    return np.asarray(layout.start[i] + steps)
+
+
+def _pseudo_counts(problem: Problem, i: int) -> Array:
+    return np.asarray(problem.belief.alpha[problem.dag.layout.slice(i)])
+
+
+def _tables(problem: Problem, hollow: bool) -> list[int]:
+    """Return the variables whose tables are learned, and of whose family some cells are holes, or none is."""
+    dag, facts = problem.dag, problem.table.facts
+    sizes, open_columns = dag.layout.sizes, facts.seen < facts.weight
+    return [
+        i
+        for i, parents in enumerate(dag.parent_indices)
+        if sizes[i] > 1
+        and dag.names[i] not in (problem.fixed or ())
+        and hollow == any(open_columns[v] and sizes[v] > 1 for v in (i, *parents))
+    ]

@@ -67,6 +67,9 @@ STARTS, OPTIMA = 64, 16
 LEAST = 8
 """Particles that each island of a ladder has, however small its share of the base."""
 
+SHORT, MOST = 4, 4
+"""Steps of a first schedule that the moves asked for are meant for, longer ones have more; how many times."""
+
 Part = Callable[[Integers], float]
 """What some chains say of the log of a part of the evidence."""
 
@@ -341,11 +344,17 @@ def ladders(problem: Problem, temperatures: int, draws: int, burn: int, chains: 
     laid.check_room(chains, temperatures * sum(many), ("counts",))
     parts = []
     for (mover, _), particles in zip(movers, many, strict=True):
-        tau = finer(schedule(mover, generator), steps=temperatures - 1)
-        rungs = list(climbing(mover, tau, chains, particles, generator, max(burn, 1), always=True))
+        first = schedule(mover, generator)
+        tau, moves = finer(first, steps=temperatures - 1), max(burn, 1) * _times(len(first) - 1)
+        rungs = list(climbing(mover, tau, chains, particles, generator, moves, always=True))
         log_z = np.stack([rung.log_z for rung in rungs], axis=1)
         parts.append(Ladder(mover, tau, [rung.state for rung in rungs], log_z))
     return Ladders(parts)
+
+
+def _times(steps: int) -> int:
+    """Return how many times the moves a ladder's particles make whose first schedule has so many steps."""
+    return min(max(round(steps / SHORT), 1), MOST)
 
 
 def _movers(problem: Problem, laid: Chains, rng: np.random.Generator) -> list[tuple[Mover[Any], float]]:
@@ -353,6 +362,7 @@ def _movers(problem: Problem, laid: Chains, rng: np.random.Generator) -> list[tu
     if isinstance(laid, NumericChains):
         return [(NumericMover(laid, rng), 1.0)]
     assert isinstance(laid, TableChains)
-    mover = optima(problem, rng, STARTS, OPTIMA).mover(laid, LEARNED) or from_prior(laid)
+    found = optima(problem, rng, STARTS, OPTIMA).with_prior()
+    mover = found.mover(laid, LEARNED) or from_prior(laid)
     alone = np.eye(len(mover.weights))
     return [(replace(mover, weights=one), float(w)) for one, w in zip(alone, mover.weights, strict=True)]

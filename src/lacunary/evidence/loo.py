@@ -12,7 +12,7 @@ from lacunary.budget import budgeted, reserve
 from lacunary.data.source import row_weights
 from lacunary.errors import ParameterError, TooWideError
 from lacunary.evidence.chains import check_positive
-from lacunary.evidence.diagnostics import said_rhat
+from lacunary.evidence.diagnostics import lone_rows, said_rhat, sticky_note
 from lacunary.evidence.gibbs import gibbs
 from lacunary.evidence.powered import powered
 from lacunary.evidence.problem import Problem, Tell
@@ -56,6 +56,9 @@ class Loo:
         log p(row | θ) at each draw of θ; (chains, draws, rows).
     doubts
         What is doubtful about the columns, in a line; see `Table.doubts`.
+    unseen
+        Why draws cannot show what a row would be without it, whatever the weights look like; nothing if
+        they can.
     """
 
     by_row: Array
@@ -65,6 +68,7 @@ class Loo:
     weights: Array
     log_density: Array
     doubts: str = ""
+    unseen: str = ""
 
     @property
     def elpd(self) -> float:
@@ -107,7 +111,7 @@ class Loo:
     @property
     def trustworthy(self) -> bool:
         """Whether chains agree and all rows' weights have a shape that can be trusted."""
-        return not (self.pareto_k > self.good).any() and self.rhat <= AGREE
+        return not self.unseen and not (self.pareto_k > self.good).any() and self.rhat <= AGREE
 
     def _warnings(self) -> str:
         """Say what is not to be trusted, a line for each; nothing if all is."""
@@ -119,6 +123,8 @@ class Loo:
                 f"\n{bad} of {len(self.by_row)} rows have k̂ above {self.good:.2g}: their densities, and the "
                 "sum, are not to be trusted; take more draws, or compare evidences"
             )
+        if self.unseen:
+            out += f"\n{self.unseen}"
         if not self.rhat <= AGREE:
             out += (
                 f"\nchains did not mix ({said_rhat(self.rhat)}), so that modes count as often as chains "
@@ -203,7 +209,20 @@ def loo(
         parts.append(problem.prepared.log_evidence(flat[k : k + AT_ONCE]))
     logs = np.concatenate(parts).reshape(*theta.shape[:2], -1)  # an interrupted walk has fewer draws
     doubts = str(getattr(problem.table, "doubts", ""))
-    return replace(loo_of(logs, row_weights(problem.table)), doubts=doubts)
+    found = loo_of(logs, row_weights(problem.table))
+    return replace(found, doubts=doubts, unseen=_unseen(problem))
+
+
+def _unseen(problem: Problem) -> str:
+    """Say why no draw of the parameters shows what rows would be without one of them; nothing if some do."""
+    lone = lone_rows(problem)
+    if lone > 0:
+        return (
+            f"{lone:g} of {problem.size:g} rows are alone in a configuration of parents where pseudo-counts "
+            "are next to nothing: no draw shows what they would be without themselves, and the sums are not "
+            "to be trusted; take larger pseudo-counts, or compare evidences"
+        )
+    return sticky_note(problem)
 
 
 def loo_of(log_density: Array, weights: Array) -> Loo:

@@ -13,7 +13,7 @@ import numpy as np
 
 from lacunary.errors import NoEstimateError
 from lacunary.evidence.chains import check_positive
-from lacunary.evidence.diagnostics import said_rhat
+from lacunary.evidence.diagnostics import said_rhat, sticky_note
 from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.powered import Powered, powered
 from lacunary.evidence.problem import Problem
@@ -48,16 +48,16 @@ def wbic(
     found = powered(
         problem, 1.0 / np.log(size), chains=chains, draws=draws, burn=burn, rng=rng, enough=enough
     )
-    return _estimate(found, _mean(found.log_likelihood), float(np.log(size)), stderr)
+    return _estimate(found, _mean(found.log_likelihood), float(np.log(size)), stderr, sticky_note(problem))
 
 
 def _mean(logs: Array) -> Mean:
     return chain_mean(logs[..., None])
 
 
-def _estimate(found: Powered, mean: Mean, temperature: float, asked: float) -> Estimate:
+def _estimate(found: Powered, mean: Mean, temperature: float, asked: float, sticky: str) -> Estimate:
     value, error, rhat = float(mean.mean[0]), float(mean.stderr[0]), float(mean.rhat[0])
-    notes = []
+    notes = [sticky] if sticky else []
     if not rhat <= AGREE:
         notes.append(f"chains did not mix ({said_rhat(rhat)}): take more draws")
     if found.interrupted:
@@ -70,7 +70,7 @@ def _estimate(found: Powered, mean: Mean, temperature: float, asked: float) -> E
         "rhat": rhat,
         "ess": float(mean.ess[0]),
         "acceptance": found.acceptance,
-        "trustworthy": rhat <= AGREE,
+        "trustworthy": rhat <= AGREE and not sticky,
         "note": "; ".join(notes),
     }
     terms = {"mean log-likelihood": value}

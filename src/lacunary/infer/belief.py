@@ -35,9 +35,6 @@ __all__ = [
     "with_regressions",
 ]
 
-TINY = 1e-290
-"""What a gamma variate of tiny shape may underflow to; a probability is never zero."""
-
 WEIGHT_SD = float(np.pi / np.sqrt(3.0))
 """Standard deviation of a sigmoid family's weights: that of the log-odds of a uniform probability."""
 
@@ -151,8 +148,7 @@ class Belief(Answers):
     def draw(self, rng: np.random.Generator) -> NDArray[np.float64]:
         """Return parameters drawn from the belief, in the places given by ``dag.layout``; (size,)."""
         layout, out = self.dag.layout, np.empty(self.dag.layout.size)
-        gamma = rng.standard_gamma(self.alpha[: layout.tables])
-        out[: layout.tables] = layout.normalize(np.maximum(gamma, TINY)[None])[0]
+        out[: layout.tables] = layout.drawn(self.alpha[: layout.tables], rng)
         for i, family in self.dag.numeric:
             layout.records(out, i)[:] = family.draw(self.hyper(i), self.surplus, rng)
         return out

@@ -196,7 +196,7 @@ def random_network(
     belief = (prior or Dirichlet(1.0))(dag)
     random, layout = np.random.default_rng(rng), dag.layout
     theta = np.empty(layout.size)
-    theta[: layout.tables] = layout.normalize(random.standard_gamma(belief.alpha[: layout.tables]))
+    theta[: layout.tables] = layout.drawn(belief.alpha[: layout.tables], random)
     for i, family in dag.numeric:
         layout.records(theta, i)[:] = family.drawn_prior(belief.hyper(i), belief.surplus, random)
     for i, implied in dag.implied:

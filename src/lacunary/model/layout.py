@@ -27,6 +27,12 @@ from lacunary.maths.arrays import Array, Integers
 
 __all__ = ["Layout", "Widths"]
 
+TINY = 1e-300
+"""The least probability that is drawn."""
+
+SCARCE = 0.02
+"""Pseudo-counts below which all Gamma variates of a distribution may be smaller than can be written down."""
+
 Widths = tuple[int, int, int]
 """How many parameters, statistics and potentials a family has in each configuration."""
 
@@ -203,6 +209,16 @@ class Layout:
         spread = total[..., self.group]
         uniform = 1.0 / np.array(self.states, dtype=np.float64)[self.variable]
         return np.where(spread > 0, vector / np.where(spread > 0, spread, 1.0), uniform)
+
+    def drawn(self, alpha: Array, rng: np.random.Generator) -> Array:
+        """Draw each table's distributions from Dirichlet(alpha), none of them 0; (..., tables) → the same."""
+        gamma = rng.standard_gamma(alpha)
+        if alpha.min(initial=1.0) < SCARCE:  # in logs: Gamma(α) is Gamma(α + 1) · U^(1/α)
+            logs = np.log(rng.standard_gamma(alpha + 1.0)) + np.log1p(-rng.random(alpha.shape)) / alpha
+            top = np.full((*alpha.shape[:-1], self.groups), -np.inf)
+            np.maximum.at(top, (..., self.group[: self.tables]), logs)
+            gamma = np.exp(logs - top[..., self.group[: self.tables]])
+        return self.normalize(np.maximum(gamma, TINY))
 
     def table(self, vector: Array, i: int) -> Array:
         """Return variable i's table as people index it: parents first, the variable last.

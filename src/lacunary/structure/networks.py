@@ -265,10 +265,10 @@ class Networks:
         for counts, structure in zip(statistics, structures, strict=True):
             belief, layout = self.belief(structure), self.dag(structure).layout
             after, theta = belief.alpha + counts.of(structure), np.empty(layout.size)
-            theta[: layout.tables] = rng.standard_gamma(after[: layout.tables])
+            theta[: layout.tables] = layout.drawn(after[: layout.tables], rng)
             for i, family in belief.dag.numeric:
                 layout.records(theta, i)[:] = family.draw(layout.statistics(after, i), belief.surplus, rng)
-            thetas.append(layout.normalize(theta))
+            thetas.append(theta)
         return Vectors(tuple(structures), tuple(thetas))
 
     def completed(self, models: Vectors, owner: Integers, rng: np.random.Generator) -> list[Statistics]:
