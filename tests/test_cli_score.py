@@ -43,6 +43,18 @@ def test_score_of_coins_in_closed_form(coins: Path) -> None:
     assert found["kind"] == "exact"
 
 
+def test_machines_are_told_what_is_not_to_be_trusted(tmp_path: Path) -> None:
+    """A bound is; pseudo-counts of 1e-6 with a hole keep chains where they are, which chib knows."""
+    path = tmp_path / "holes.csv"
+    path.write_text("x,y\n" + "a,u\nb,\n,v\nb,v\n" * 2)
+    bound = parsed("score", path, "x -> y", "--method", "variational")
+    assert bound["trustworthy"] is True
+    assert bound["note"] == ""
+    stuck = parsed("score", path, "x -> y", "--method", "chib", "--prior", "dirichlet=0.000001")
+    assert stuck["trustworthy"] is False
+    assert "stick to each other" in stuck["note"]
+
+
 def test_score_prints_the_terms_it_is_the_sum_of(coins: Path) -> None:
     record = parsed("score", coins, "x; y", "--method", "bic")
     assert sum(record["terms"].values()) == pytest.approx(record["value"], abs=ROUNDING)

@@ -14,6 +14,7 @@ from lacunary.errors import ParameterError
 from lacunary.evidence.domain import ENOUGH, SLOPE, remainders
 from lacunary.evidence.exact import exact
 from lacunary.evidence.laplace import laplace
+from lacunary.evidence.normal import Curvatures
 from lacunary.evidence.problem import Problem
 from lacunary.infer.belief import Dirichlet
 from lacunary.learn.em import Basis
@@ -121,3 +122,53 @@ def test_a_model_of_hundreds_of_parameters_is_climbed_on_after_a_default_fit() -
     again = lac.score(graph, table, "laplace", starts=2, stop=Stop(relative=1e-12))
     # Both end at one peak: what is left of the slope is all that may differ.
     assert found.value == pytest.approx(again.value, abs=SLOPE)
+
+
+def test_a_charge_for_fewer_dimensions_leaves_the_domain_as_it_is() -> None:
+    """Near the border, where the slope would be worth any number of nats, and where a fit hardly began."""
+    graph, table, prior = hidden()
+    wanted = laplace(Problem(graph, table, prior, stop=TIGHT)).value
+    for stop in (Stop(iterations=1), Stop(iterations=8)):
+        for at in ("ml", "map"):
+            problem = Problem(graph, table, prior, stop=stop)
+            found = laplace(problem, at=at, dimension="generic")
+            assert found.value == pytest.approx(
+                wanted, abs=1e-2
+            )  # one peak, to within what is left of the slope
+
+
+def ridges() -> tuple[lac.Dag, Table]:
+    """A class of two states above two binary items: the rows tell 3 dimensions of 5."""
+    graph = dag("H -> A B", hidden=["H"])
+    codes = np.array([(HOLE, *x) for x in product(range(2), repeat=2)], dtype=np.int16)
+    return graph, Table(graph.schema, codes, weights=np.array([5.0, 2.0, 2.0, 4.0]))
+
+
+def test_where_the_prior_bends_a_ridge_no_direction_is_left_out() -> None:
+    """The evidence by enumeration is the judge: with the flat prior the formula is off by less than a nat."""
+    graph, table = ridges()
+    problem = Problem(graph, table, Dirichlet(1.0))
+    found, truth = laplace(problem, dimension="generic"), exact(problem).value
+    assert found.dimension == 5
+    assert found.value == pytest.approx(truth, abs=1.0)  # 13 rows for 5 parameters
+    assert abs(laplace(problem, dimension="generic", plain=True).value - truth) > 2.0
+
+
+def test_the_probability_basis_is_left_where_a_ridge_leads_out_of_the_simplex() -> None:
+    graph, table = ridges()
+    problem = Problem(graph, table, Dirichlet(1.03), basis="probability", stop=TIGHT)
+    found, truth = laplace(problem), exact(problem).value
+    assert found.details["basis"] == "softmax"
+    assert "one standard deviation is" in (found.where or "")
+    assert found.value == pytest.approx(truth, abs=1.0)
+    assert abs(laplace(problem, plain=True).value - truth) > 1.5
+
+
+def test_standard_deviations_are_those_of_a_dirichlet() -> None:
+    """Of complete rows with counts a, along φ: var log θ_k = 1/a_k − 1/Σa."""
+    problem = complete(np.array([[3.0, 2.0, 4.0], [1.0, 5.0, 2.0]]), 2.0, "probability")
+    point = problem.point("map")
+    held = point.counts + 1.0  # pseudo-counts α − 1
+    total = problem.dag.layout.total(held)[problem.dag.layout.group]
+    wanted = float(np.sqrt(1 / held - 1 / total).max())
+    assert Curvatures(problem).reach(problem, point) == pytest.approx(wanted, abs=1e-9)

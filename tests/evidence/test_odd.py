@@ -53,6 +53,7 @@ def discrete() -> dict[str, Case]:
         "a column of holes": (pair, coded(pair, [[0, H], [1, H], [1, H]]), flat),
         "equal rows": (hidden, coded(hidden, [[H, 0, 0]] * 6), flat),
         "tiny pseudo-counts": (hidden, coded(hidden, [[H, 0, 0], [H, 1, 1], [H, 0, 1], [H, 1, 1]]), tiny),
+        "huge pseudo-counts": (hidden, coded(hidden, [[H, 0, 0], [H, 1, 1]] * 4), lac.Dirichlet(1e300)),
         "one state": (alone, coded(alone, [[0, 0], [0, 2], [H, 1]]), flat),
         "no weight": (pair, coded(pair, [[0, 1], [1, H]], [0.0, 0.0]), flat),
         "half a row": (pair, coded(pair, [[0, 1], [1, H], [1, 1]], [1.0, 0.5, 2.0]), flat),
@@ -89,6 +90,7 @@ def asked(case: Case, method: str) -> lac.Estimate | LacunaryError:
     model, table, prior = case
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        warnings.simplefilter("error", RuntimeWarning)  # of numbers that go wrong
         try:
             model = model() if isinstance(model, partial) else model
             return lac.score(model, table, method, prior=prior, starts=2, **QUICK.get(method, {}))

@@ -37,6 +37,38 @@ def test_of_mixed_columns_it_is_the_evidence_in_their_units() -> None:
     assert found.value == pytest.approx(lac.score(graph, drawn, "exact").value, abs=1e-8)
 
 
+def test_what_was_not_observed_so_far_keeps_no_row_from_being_learned() -> None:
+    """Without C, or before it, rows are those of A -> B: complete, so that their forecasts are exact."""
+    pair, codes = lac.dag("A -> B", states=3), np.array(ROWS.codes)
+    first = lac.Table(pair.schema, codes[:, :2])
+    for rows in (25, 15):
+        late = codes.copy()
+        late[:rows, 2] = -1
+        found = lac.score(GRAPH, lac.Table(GRAPH.schema, late), "prequential").details["by_row"][:rows]
+        wanted = lac.score(pair, first, "prequential").details["by_row"][:rows]
+        assert found == pytest.approx(wanted, abs=1e-9)  # the same counts, by EM that has nothing to fill
+
+
+def test_columns_of_numbers_that_begin_late_are_foretold_by_the_prior_or_refused() -> None:
+    graph, pair = (lac.dag(arrows, kinds="continuous") for arrows in ("X -> Y -> Z", "X -> Y"))
+    drawn = lac.random_network(graph, rng=0).sample(30, rng=0)
+    prior = lac.empirical_prior(drawn)
+
+    def late(column: int) -> lac.Table:
+        reals = np.array(drawn.reals)
+        reals[:15, column] = np.nan
+        return lac.Table(graph.schema, drawn.codes, reals=reals)
+
+    found = lac.score(graph, late(2), "prequential", prior=prior).details["by_row"][:15]
+    two = lac.Table(pair.schema, drawn.codes[:, :2], reals=drawn.reals[:, :2])
+    wanted = lac.score(pair, two, "prequential", prior=prior)
+    # Nothing is missing but Z, which tells nothing: the same predictive densities, by another way of adding.
+    assert found == pytest.approx(wanted.details["by_row"][:15], abs=1e-6)
+    with pytest.raises(lac.NoEstimateError, match=r"Y is not observed in the first 10 rows.* order='random'"):
+        lac.score(graph, late(1), "prequential", prior=prior)
+    assert np.isfinite(lac.score(graph, late(1), "prequential", prior=prior, order="random").value)
+
+
 def test_with_holes_it_is_near_the_evidence() -> None:
     graph = lac.dag("A -> B", states=2)
     holey = lac.make_holes(lac.random_network(graph, rng=3).sample(30, rng=3), 0.3, rng=4)

@@ -42,7 +42,23 @@ def test_the_best_model_may_hang_on_the_prior() -> None:
     assert len(found.rows()) == 8
     figure = found.plot("bic")
     assert isinstance(figure, Figure)
-    assert [line.get_label() for line in figure.axes[0].get_lines()] == ["apart", "joined"]
+    assert [drawn.get_label() for drawn in figure.axes[0].containers] == ["apart", "joined"]
+
+
+def test_the_figure_has_errors_and_numbers_that_tell_ticks_apart() -> None:
+    models = {"few": COIN, "more": lac.dag("H -> X", schema=COIN.schema, hidden={"H": 2})}
+    found = lac.sensitivity(models, ROWS, ["ais", "exact"], alphas=[1.1, 1.0], prior=lac.Dirichlet)
+    axes = found.plot().axes[0]
+    axes.figure.canvas.draw()
+    (line, _, (bars,)) = axes.containers[1]
+    assert line.get_xdata().tolist() == [1.0, 1.1]
+    heights = [ends[1, 1] - ends[0, 1] for ends in map(np.asarray, bars.get_segments())]
+    assert heights == pytest.approx([2 * float(e) for e in found.errors()[::-1, 1]])
+    assert min(heights) > 0  # of completions, which are drawn
+    said = [label.get_text() for label in axes.get_yticklabels()]
+    assert len(set(said)) == len(said) > 2  # within a tenth of a nat
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["1", "1.1"]
+    assert axes.get_xlabel() == "alpha, as the function of priors takes it"
 
 
 def test_what_makes_no_priors_is_refused() -> None:

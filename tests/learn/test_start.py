@@ -55,6 +55,16 @@ def test_draws_of_small_hyperparameters_are_uniform() -> None:
     assert np.all(np.abs(points.var(axis=0) * 18 - 1) < 5 * np.sqrt(3 / 20_000))
 
 
+def test_a_prior_worth_any_number_of_rows_leaves_starts_apart() -> None:
+    """Classes that start alike stay alike: the likelihood's maximum is another one, whatever the prior."""
+    graph = make_dag("H -> A B C", hidden=["H"])
+    rows = np.array([[-1, 0, 0, 0], [-1, 1, 1, 1], [-1, 0, 0, 1]], dtype=np.int16)
+    table = Table(graph.schema, rows, weights=np.array([20.0, 20.0, 2.0]))
+    reached = [fit(graph, table, method="ml", prior=Dirichlet(alpha), rng=0) for alpha in (1.0, 1e12)]
+    # Two classes have log-likelihood Σ w log p with every row's share; alike, they are some 40 nats short.
+    assert reached[1].log_likelihood == pytest.approx(reached[0].log_likelihood, abs=0.01)
+
+
 def test_the_same_seed_gives_the_same_fit() -> None:
     options: Any = {"starts": 3, "stop": Stop(iterations=3)}
     one, same, other = (fit(BLOCS, VOTES, rng=seed, **options) for seed in (7, 7, 8))

@@ -93,7 +93,8 @@ def score(
 ) -> None:
     """Estimate the log marginal likelihood of a model: how strongly a table speaks for it, in nats.
 
-    Higher is better. --json prints: method, value, kind, stderr, dimension, where, seconds, terms.
+    Higher is better. --json prints: method, value, kind, stderr, trustworthy, note, dimension, where,
+    seconds, terms.
     """
     with Waiting(f"reading {data}") as waiting:
         dag, table = problem_of(data, model, pairs_of_states("--hidden", hidden), reading)
@@ -109,8 +110,9 @@ def score(
             rng=rng,
         )
     if json:
-        told = ("method", "value", "kind", "stderr", "dimension", "where", "seconds")
-        emit({**{name: getattr(found, name) for name in told}, "terms": dict(found.terms)})
+        told = ("method", "value", "kind", "stderr", "trustworthy", "dimension", "where", "seconds")
+        unsure = {"note": found.details.get("note", ""), "terms": dict(found.terms)}
+        emit({**{name: getattr(found, name) for name in told}, **unsure})
         return
     if found.kind == "no estimate":
         show(f"{found.method}  {found.value:.4f} nats")

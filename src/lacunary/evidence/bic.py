@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from lacunary.errors import NoEstimateError
 from lacunary.evidence.charge import Charge, dimensions, price
 from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.problem import At, Problem
@@ -29,7 +30,15 @@ def bic(problem: Problem, *, at: At | None = None, dimension: Charge = "paramete
 
 
 def draper(problem: Problem, *, at: At | None = None, dimension: Charge = "parameters") -> Estimate:
-    """Return log p(D | θ) − d/2 · log N + d/2 · log 2π."""
+    """Return log p(D | θ) − d/2 · log N + d/2 · log 2π.
+
+    With fewer than seven rows it would pay for parameters and lie above the likelihood, and is refused.
+    """
+    if problem.size < 2 * np.pi:
+        raise NoEstimateError(
+            f"Draper's estimate of {problem.size:.3g} rows would lie above the likelihood, as no evidence "
+            "does: it needs seven rows; use 'bic', 'laplace' or 'cheeseman-stutz'"
+        )
     return _charged("draper", problem, at, dimension, float(np.log(2 * np.pi)))
 
 

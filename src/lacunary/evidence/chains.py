@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from lacunary.budget import reserve
-from lacunary.errors import ParameterError, TableError, TooWideError
+from lacunary.errors import ParameterError, TooWideError
 from lacunary.evidence.exact import complete_log_evidences
 from lacunary.evidence.problem import Problem
 from lacunary.infer.completions import Completions, completions_of
@@ -178,9 +178,7 @@ def draw_parameters(problem: Problem, statistics: Array, rng: np.random.Generato
 
 def lay_out(problem: Problem) -> TableChains | NumericChains:
     """Return a problem laid out for chains."""
-    if not problem.table.size > 0:
-        what = "all rows have weight zero" if len(problem.table) else "there are no rows"
-        raise TableError(f"{what}, so that there is nothing to sample; what 'exact' says of that is 0")
+    problem.check_rows()
     if problem.dag.numeric:
         return NumericChains(problem, completions_of(problem.dag, problem.rows("sampling")))
     walker = problem.prepared.walker("sampling", problem.sampled_alpha)

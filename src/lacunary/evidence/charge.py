@@ -11,7 +11,7 @@ from lacunary.errors import ParameterError
 from lacunary.evidence.problem import At, Problem
 from lacunary.rank.dimension import dimension
 
-__all__ = ["Charge", "dimensions", "price"]
+__all__ = ["Charge", "check_charge", "dimensions", "price"]
 
 Charge = Literal["parameters", "generic", "data", "at estimate", "effective"]
 """All parameters; the rank almost everywhere (or "effective"); of what rows show together; at a point."""
@@ -30,18 +30,23 @@ def dimensions(problem: Problem, charge: Charge, at: At | None = None) -> int:
     """
     if charge == "parameters":
         return problem.dag.free - _given(problem)
-    if charge not in ("generic", "effective", "data", "at estimate"):
+    check_charge(problem, charge)
+    if charge == "at estimate":
+        return dimension(problem.dag, at=problem.network(at)).rank
+    return dimension(problem.dag, data=problem.table if charge == "data" else None).rank
+
+
+def check_charge(problem: Problem, charge: Charge) -> None:
+    """Refuse charges that are not known, or not of this problem."""
+    if charge not in ("parameters", "generic", "effective", "data", "at estimate"):
         raise ParameterError(
             f"dimension must be 'parameters', 'generic', 'data' or 'at estimate', not {charge!r}"
         )
-    if problem.fixed:
+    if problem.fixed and charge != "parameters":
         raise ParameterError(
             f"dimension={charge!r} is of models all of whose parameters are learned, and "
             f"{', '.join(problem.fixed)} was fixed; use dimension='parameters'"
         )
-    if charge == "at estimate":
-        return dimension(problem.dag, at=problem.network(at)).rank
-    return dimension(problem.dag, data=problem.table if charge == "data" else None).rank
 
 
 def _given(problem: Problem) -> int:

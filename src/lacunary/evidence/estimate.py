@@ -75,6 +75,6 @@ class Estimate:
     def __str__(self) -> str:
         note = f"; {self.details['note']}" if self.details.get("note") else ""
         doubts = f"\nnote: {self.doubts}" if self.doubts else ""
-        return f"{self.method}: {self.value:.4f}{self.error} nats ({self.kind}){note}{doubts}"
+        return f"{self.method}: {self.value:z.4f}{self.error} nats ({self.kind}){note}{doubts}"
 
     __repr__ = __str__

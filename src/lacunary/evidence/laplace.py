@@ -14,30 +14,25 @@ sees one.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
-from scipy import sparse
-from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
 from lacunary.data.wording import counted
-from lacunary.errors import NoEstimateError, ParameterError
-from lacunary.evidence.charge import Charge, dimensions
-from lacunary.evidence.domain import ENOUGH, SLOPE, climbed, remainders
+from lacunary.errors import ParameterError
+from lacunary.evidence.charge import Charge, check_charge, dimensions
+from lacunary.evidence.domain import Place, check_inside, in_domain
 from lacunary.evidence.estimate import Estimate
-from lacunary.evidence.hessian import Curvature, curvature
-from lacunary.evidence.problem import At, Point, Problem
+from lacunary.evidence.normal import Curvatures, rule_of
+from lacunary.evidence.problem import At, Problem
 from lacunary.evidence.symmetry import check_symmetric, log_symmetry
 from lacunary.infer.blas import one_blas_thread
-from lacunary.learn.em import Basis, Maximize, maximize_rule
-from lacunary.maths.arrays import Array, Integers
+from lacunary.learn.em import Basis
 
 __all__ = ["NEGLIGIBLE", "laplace"]
 
 NEGLIGIBLE = 1e-3
 """Nats that a slope may be worth at a peak: what EM leaves where it stops."""
-
-BORDER = 1e-12
-"""A probability that is as good as zero: where EM had not yet stopped on its way to the border."""
 
 
 @one_blas_thread()
@@ -53,9 +48,10 @@ def laplace(
     """Return Laplace's approximation of the log evidence.
 
     Where the point is no inner peak, or short of it by more than a quarter of a nat, EM climbs on from
-    there by itself. Where Stirling's remainders at the posterior counts add up to more than half a nat, the
-    probability basis is left for the softmax basis, and there they are a term of their own; where counts
-    are too small for that the formula is refused. ``where`` and ``terms`` say which.
+    there by itself. Where Stirling's remainders at the posterior counts add up to more than half a nat, or a
+    standard deviation of a probability exceeds it, the probability basis is left for the softmax basis. There
+    the remainders are a term of their own; where counts are too small for that the formula is refused.
+    ``where`` and ``terms`` say which.
 
     Parameters
     ----------
@@ -71,8 +67,9 @@ def laplace(
     symmetry
         Add the log of the number of equivalent peaks, as a term of its own; it is always in ``details``.
     dimension
-        "parameters", or "effective" for models with a ridge: keep the curvature along as many
-        directions, the most curved ones, as the data can tell apart.
+        "parameters", or another charge for models with a ridge: where g does not bend downwards in all
+        directions, keep the curvature along as many, the most curved ones, as the data can tell apart. The
+        value is then right up to a constant, and says so.
     plain
         Take the formula at the point as it is, as in CH96, however far that is from a peak.
 
@@ -83,29 +80,35 @@ def laplace(
         not above one in the probability basis.
     """
     _check_implied(problem, basis or problem.basis, symmetry)
+    check_charge(problem, dimension)
     problem = _in_basis(problem, basis or problem.basis)
     if symmetry:
         _check_nothing_fixed(problem)
         check_symmetric(problem.belief)
-    point, missed, curvatures = problem.point(at), 0.0, _Curvatures(problem)
+    place, curvatures = Place(problem.point(at), problem, 0.0, dimension), Curvatures(problem)
     if not plain:
-        point, problem, missed = _in_domain(problem, point, dimension, curvatures)
+        place = in_domain(problem, place.point, dimension, curvatures)
+        problem = place.problem
+    point = place.point
     if not np.isfinite(point.log_likelihood):
         problem.prepared.check_possible(point.theta)
-    _check_inside(problem, point)
-    log_det, slope, d = curvatures.gauss(problem, point, dimension)
+    check_inside(problem, point)
+    log_det, slope, d = curvatures.gauss(problem, point, place.charge)
     terms = {
         "log-likelihood": point.log_likelihood,
-        "log prior density": float(_rule(problem).log_prior(point.theta[None])[0]),
+        "log prior density": float(rule_of(problem).log_prior(point.theta[None])[0]),
         "volume": d / 2 * float(np.log(2 * np.pi)),
         "curvature": -log_det / 2,
     }
     terms |= {"slope": slope} if slope > NEGLIGIBLE else {}
-    terms |= {"Stirling's remainders": missed} if missed else {}
+    terms |= {"Stirling's remainders": place.missed} if place.missed else {}
     # Renamed states of an implied table's hidden parent are other peaks: the weights' prior tells them apart.
     peaks = {} if problem.fixed or problem.dag.implied else {"log symmetry": log_symmetry(problem.dag)}
     terms |= peaks if symmetry else {}
-    details = {"basis": problem.basis, "slope": slope, **peaks}
+    details: dict[str, Any] = {"basis": problem.basis, "slope": slope, **peaks}
+    if left := dimensions(problem, "parameters") - d:
+        along = counted(left, "direction")
+        details["note"] = f"nothing is integrated along {along} of a ridge: it is right up to a constant"
     return Estimate(
         "laplace",
         sum(terms.values()),
@@ -115,67 +118,6 @@ def laplace(
         where=point.where,
         details=details,
     )
-
-
-class _Curvatures:
-    """The curvature at the point asked about last, and what is made of it in each basis.
-
-    It is asked for twice: whether the point is a peak, then its worth. The basis changes no curvature.
-    """
-
-    def __init__(self, problem: Problem) -> None:
-        self.problem = problem
-        self._last: tuple[Array, Curvature] | None = None
-        self._made: dict[tuple[Basis, Charge], tuple[float, float, int]] = {}
-
-    def at(self, point: Point) -> Curvature:
-        """Return the curvature at a point."""
-        if self._last is None or self._last[0] is not point.theta:
-            bent = curvature(self.problem.prepared, point.theta, self.problem.belief)
-            self._last = point.theta, bent
-            self._made.clear()
-        return self._last[1]
-
-    def gauss(self, problem: Problem, point: Point, charge: Charge) -> tuple[float, float, int]:
-        """Return log |A|, ½ bᵀA⁻¹b and d at a point; problems differ by their basis alone."""
-        bent, key = self.at(point), (problem.basis, charge)
-        if key not in self._made:
-            self._made[key] = _gauss(problem, bent, _rule(problem).pseudo, point.where, charge)
-        return self._made[key]
-
-
-def _rule(problem: Problem) -> Maximize:
-    """Return what tells log p(θ) and the pseudo-counts in the problem's basis."""
-    return maximize_rule(problem.belief, "map", problem.basis, problem.held)
-
-
-def _in_domain(
-    problem: Problem, point: Point, dimension: Charge, curvatures: _Curvatures
-) -> tuple[Point, Problem, float]:
-    """Return a point and a basis at which the formula holds, and what it still misses if that is much."""
-    _check_inside(problem, point)
-    if dimension == "parameters" and not _is_peak(problem, point, curvatures):
-        point = climbed(problem, point, lambda there: _is_peak(problem, there, curvatures)) or point
-    missed, lost = remainders(problem, point.counts, problem.basis)
-    if problem.basis == "probability" and abs(missed) > ENOUGH:
-        softer = replace(problem, basis="softmax", given=None, _points={})
-        where = f"map (softmax basis; in the probability basis Stirling's remainders are {missed:.2g} nats)"
-        return _in_domain(softer, replace(softer.point("map"), where=where), dimension, curvatures)
-    if lost > ENOUGH:
-        raise NoEstimateError(
-            f"posterior counts at the point ({point.where}) are so small that Laplace's approximation misses "
-            f"about {missed:.2g} nats, and how much exactly is not known; use 'sampled', 'variational' or a "
-            "prior such as Dirichlet(1)"
-        )
-    return point, problem, missed if abs(missed) > ENOUGH else 0.0
-
-
-def _is_peak(problem: Problem, point: Point, curvatures: _Curvatures) -> bool:
-    """Tell whether a point is an inner peak to the accuracy that the formula needs."""
-    try:
-        return curvatures.gauss(problem, point, "parameters")[1] <= SLOPE
-    except ParameterError:
-        return False
 
 
 def _in_basis(problem: Problem, basis: Basis) -> Problem:
@@ -212,135 +154,3 @@ def _check_nothing_fixed(problem: Problem) -> None:
             f"symmetry=True counts renamings of hidden states, which {', '.join(problem.fixed)}, fixed, may "
             "forbid; leave symmetry out"
         )
-
-
-def _check_inside(problem: Problem, point: Point) -> None:
-    """Refuse a point at which a learned probability is zero, or as good as zero."""
-    tables = slice(problem.dag.layout.tables)
-    free = True if problem.known is None else np.isnan(problem.known[tables])
-    zero = int(np.count_nonzero((point.theta[tables] < BORDER) & free))
-    if zero:
-        many = (
-            f"{counted(zero, 'probability')} of the point ({point.where}) {'is' if zero == 1 else 'are'} zero"
-        )
-        raise NoEstimateError(
-            f"{many}; on the border of the parameter space Laplace's approximation does not hold: use "
-            "at='map', whose prior keeps parameters inside"
-        )
-
-
-def _gauss(
-    problem: Problem, bent: Curvature, pseudo: Array, where: str, charge: Charge
-) -> tuple[float, float, int]:
-    """Return log |A|, ½ bᵀA⁻¹b and d."""
-    if charge != "parameters":
-        return _most_curved(problem, bent, pseudo, where, dimensions(problem, charge))
-    pulled, gradient = _along_weights(
-        problem, bent, bent.softmax_information(pseudo, problem.basis), bent.gradient(pseudo)
-    )
-    if problem.known is not None:
-        kept = _learned(problem, problem.known)
-        pulled, gradient = pulled[np.ix_(kept, kept)], gradient[kept]
-    stretch = 2 * bent.log_stretch(problem.known) if problem.basis == "probability" else 0.0
-    scale = np.sqrt(np.abs(np.diag(pulled)))
-    lower = _factor(pulled, scale)
-    if lower is None:
-        raise NoEstimateError(_no_peak(problem, pulled, where))
-    b = solve_triangular(lower, gradient / scale, lower=True, check_finite=False)
-    log_det = 2 * float(np.log(np.diag(lower)).sum() + np.log(scale).sum())
-    return log_det - stretch, float(b @ b) / 2, len(b)
-
-
-def _along_weights(problem: Problem, bent: Curvature, pulled: Array, gradient: Array) -> tuple[Array, Array]:
-    """Return information and slope with those of implied tables along their weights, with their prior.
-
-    With B = ∂φ/∂(parameters), which is constant, A = Bᵀ A_φ B + 1/s² for the weights.
-    """
-    dag, layout = problem.dag, problem.dag.layout
-    if not dag.implied:
-        return pulled, gradient
-    families, blocks, at = dict(dag.implied), [], []
-    for i in layout.blocks:
-        if i in families:
-            blocks.append(sparse.csr_array(families[i].jacobian))
-            at.append(families[i].weights(layout.states_first(bent.theta, i)))
-        else:
-            blocks.append(sparse.eye_array(dag.families[i].free))
-            at.append(np.full(dag.families[i].free, np.nan))
-    blocks.append(sparse.eye_array(layout.size - layout.tables))
-    slopes = sparse.csr_array(sparse.block_diag(blocks))
-    weights = np.concatenate([*at, np.full(layout.size - layout.tables, np.nan)])
-    precision = np.where(np.isnan(weights), 0.0, problem.belief.weight_sd**-2)
-    information = np.asarray(slopes.T @ pulled @ slopes) + np.diag(precision)
-    return information, np.asarray(slopes.T @ gradient) - precision * np.nan_to_num(weights)
-
-
-def _learned(problem: Problem, known: Array) -> Integers:
-    """Return the coordinates of what is learned."""
-    dag, layout = problem.dag, problem.dag.layout
-    counts = [dag.families[i].free for i in layout.blocks]
-    counts += [layout.configurations[i] * layout.widths[i][0] for i in layout.numeric]
-    blocks = (*layout.blocks, *layout.numeric)
-    free = [bool(np.isnan(known[layout.start[i]])) for i in blocks]
-    return np.flatnonzero(np.repeat(free, counts))
-
-
-def _factor(matrix: Array, scale: Array) -> Array | None:
-    """Return the Cholesky factor of the matrix scaled to a diagonal of ones, None if it is singular.
-
-    A squared pivot is what is left of a one after the earlier coordinates are accounted for; below
-    the rounding error of that sum there is nothing left.
-    """
-    if np.any(np.diag(matrix) <= 0.0):
-        return None
-    scaled = matrix / scale
-    scaled /= scale[:, None]
-    try:
-        lower: Array = cholesky(scaled.T, lower=True, overwrite_a=True, check_finite=False)
-    except LinAlgError:
-        return None
-    least = np.diag(lower).min(initial=1.0) ** 2
-    return None if least < _rounding(len(lower)) else lower
-
-
-def _rounding(size: int) -> float:
-    """Bound on the relative error of an eigenvalue or pivot of a matrix of this size."""
-    return float(64 * size * np.finfo(np.float64).eps)
-
-
-def _most_curved(
-    problem: Problem, bent: Curvature, pseudo: Array, where: str, rank: int
-) -> tuple[float, float, int]:
-    """Return log |A|, ½ bᵀA⁻¹b and d along the eigenvectors of A's largest eigenvalues, d the rank."""
-    matrix, gradient = _along_weights(
-        problem, bent, bent.information(pseudo, problem.basis), bent.gradient(pseudo, problem.basis)
-    )
-    values, vectors = np.linalg.eigh(matrix)
-    kept, along = values[len(values) - rank :], vectors[:, len(values) - rank :]
-    if np.any(kept <= _rounding(len(values)) * np.abs(values).max(initial=0.0)):
-        raise NoEstimateError(_no_peak(problem, bent.softmax_information(pseudo, problem.basis), where))
-    b = along.T @ gradient
-    return float(np.log(kept).sum()), float(np.sum(b**2 / kept)) / 2, rank
-
-
-def _no_peak(problem: Problem, pulled: Array, where: str) -> str:
-    """Say what the point is, if it is no peak."""
-    scale = np.sqrt(np.abs(np.diag(pulled)))
-    scale[scale == 0.0] = 1.0
-    values = np.linalg.eigvalsh(pulled / scale / scale[:, None])
-    bound = _rounding(len(values)) * max(1.0, values.max())
-    flat, down = int(np.sum(np.abs(values) <= bound)), int(np.sum(values < -bound))
-    message = f"Laplace's approximation needs a peak, but the point ({where}) is "
-    if down:
-        return message + (
-            f"a saddle, or short of the peak: the log posterior bends upwards along {down} of {len(values)} "
-            "directions; stop later, as with stop=Stop(relative=1e-10), or fit with more starts"
-        )
-    message += f"on a ridge: the log posterior is flat along {flat} of {len(values)} directions"
-    if problem.fixed:
-        return message
-    rank = dimensions(problem, "generic")
-    return message + (
-        ". The effective "
-        f"dimension is {rank}; dimension='generic' keeps the curvature along that many directions"
-    )

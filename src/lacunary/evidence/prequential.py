@@ -14,8 +14,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from lacunary.data.schema import Schema
 from lacunary.data.table import Table
-from lacunary.errors import NoEstimateError, ParameterError, TableError
+from lacunary.errors import NoEstimateError, ParameterError
 from lacunary.evidence.estimate import Estimate, Kind
 from lacunary.evidence.exact import complete_log_evidence
 from lacunary.evidence.problem import Problem
@@ -24,11 +25,15 @@ from lacunary.infer.completions import complete_statistics
 from lacunary.infer.network import Network
 from lacunary.learn.fit import fit
 from lacunary.maths.arrays import Array, Booleans, Integers
+from lacunary.model.dag import Dag
 
 __all__ = ["prequential"]
 
 EACH = 50
 """Rows up to which the posterior is found anew for every row; then after every fiftieth part of them."""
+
+EARLY = 10
+"""Rows, or so many parts of them, within which continuous variables must be observed once."""
 
 
 def prequential(
@@ -51,8 +56,6 @@ def prequential(
     """
     table = problem.table.whole("a prequential score")
     turns = _turns(order, len(table), problem.rng)
-    if not table.size > 0:
-        raise TableError("there are no rows that count, so that none is to be foretold")
     if (table.weights != 1.0).any():
         raise NoEstimateError(
             "a prequential score is of rows that come one by one, and some have weights other than one; "
@@ -96,37 +99,71 @@ def _closed(problem: Problem, table: Table, turns: Integers) -> Array:
     return out
 
 
-def _all_shown(holes: Booleans, problem: Problem) -> bool:
-    """Tell whether every variable that is not hidden was observed at least once."""
-    needed = [i for i, variable in enumerate(problem.dag.schema) if not variable.hidden]
-    return bool((~holes[:, needed]).any(axis=0).all())
+def _unseen(dag: Dag, holes: Booleans) -> Dag:
+    """Return the graph with what was not observed so far as hidden variables."""
+    never = np.flatnonzero(holes.all(axis=0))
+    variables = (replace(v, hidden=v.hidden or i in never) for i, v in enumerate(dag.schema))
+    return replace(dag, schema=Schema(tuple(variables)))
+
+
+def _late(dag: Dag, so_far: Dag) -> list[str]:
+    """Return continuous variables, not observed so far, below which something was.
+
+    A variational posterior has them drift away from where the prior has them.
+    """
+    told = so_far.ancestors(i for i, v in enumerate(so_far.schema) if not v.hidden)
+    return [
+        v.name
+        for i, v in enumerate(so_far.schema)
+        if i in told and v.hidden and not v.discrete and not dag.schema[v.name].hidden
+    ]
+
+
+def _without_barren(belief: Belief, prior: Belief) -> Belief:
+    """Return the belief with the prior's regressions of variables below which nothing was observed."""
+    dag, alpha = belief.dag, belief.alpha.copy()
+    told = dag.ancestors(i for i, v in enumerate(dag.schema) if not v.hidden)
+    for i in () if dag.tied else set(dag.layout.numeric) - told:
+        dag.layout.statistics(alpha, i)[:] = prior.hyper(i)
+    return replace(belief, alpha=alpha)
 
 
 def _forecasts(problem: Problem, table: Table, every: int | None) -> Array:
     """Return each row's predictive density under the variational posterior of rows before it."""
-    prior = PriorBelief(problem.scale.believed_outside(problem.belief))
-    belief: Belief = prior.belief
+    prior = problem.scale.believed_outside(problem.belief)
+    belief: Belief = prior
     out, seen, fresh = np.empty(len(table)), 0, 1
     start: Network | None = None
+    known = problem.dag
     while seen < len(table):
         step = every or max(1, seen // EACH)
         rows = slice(seen, min(seen + step, len(table)))
         problem.say(f"row {seen + 1} of {len(table)} foretold", seen / len(table))
         out[rows] = belief.log_probability(table.take(rows))
         seen = rows.stop
-        if seen == len(table) or not _all_shown(table.holes[:seen], problem):
+        so_far = _unseen(problem.dag, table.holes[:seen])
+        if seen == len(table) or all(variable.hidden for variable in so_far.schema):
             continue
-        anew = seen >= fresh  # random starts again whenever rows have doubled
+        if late := _late(problem.dag, so_far):
+            if seen >= max(EARLY, len(table) / EARLY):
+                raise NoEstimateError(
+                    f"{late[0]} is not observed in the first {seen} rows, and cannot be foretold from what "
+                    "it is tied to; take order='random', or use 'variational'"
+                )
+            continue
+        anew = seen >= fresh or so_far != known  # random starts again whenever rows have doubled
         found = fit(
-            problem.dag,
-            table.take(slice(seen)),
+            so_far,
+            replace(table.take(slice(seen)), schema=so_far.schema),
             method="variational",
-            prior=prior,
+            prior=PriorBelief(replace(prior, dag=so_far)),
             starts=problem.starts if anew else None,
             initial=None if anew else start,
             fixed=problem.fixed,
             stop=problem.stop,
             rng=problem.rng,
         )
-        belief, start, fresh = found.belief, found.network, 2 * fresh if anew else fresh
+        belief = replace(_without_barren(found.belief, prior), dag=problem.dag)
+        start, known = found.network, so_far
+        fresh = 2 * fresh if anew else fresh
     return out

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from lacunary.data.absent import Lean, left_behind
 from lacunary.data.source import Source
-from lacunary.errors import NoEstimateError, ParameterError
+from lacunary.errors import NoEstimateError, ParameterError, TableError
 from lacunary.evidence.bounded import runaway, unbounded
 from lacunary.infer.belief import Belief, Prior
 from lacunary.infer.empirical import stated
@@ -31,6 +31,9 @@ from lacunary.model.dag import Dag
 __all__ = ["At", "Point", "Problem", "Tell"]
 
 At = Literal["map", "ml"]
+
+MOST = 1e25
+"""Hyperparameter above which what rows say is lost to rounding, and samplers overflow."""
 
 CERTAIN = 1e15
 """Rows that would have to speak before a known probability was doubted."""
@@ -111,7 +114,14 @@ class Problem(Lean):
     @cached_property
     def belief(self) -> Belief:
         """The prior belief about this graph's parameters."""
-        return self.scale.believed_inside(self.prior(self.dag))
+        found = self.scale.believed_inside(self.prior(self.dag))
+        worth = found.alpha[: self.dag.layout.tables].max(initial=0.0)
+        if worth > MOST:
+            raise ParameterError(
+                f"a Dirichlet hyperparameter of {worth:.3g} leaves no digits for what rows say; if the table "
+                "is known, give it to lac.fit as fixed=... and score that fit"
+            )
+        return found
 
     @cached_property
     def scale(self) -> Scale:
@@ -170,9 +180,16 @@ class Problem(Lean):
         """N, the sum of the rows' weights; an estimate that charges log N needs at least one row."""
         if self.table.size < 1:
             raise NoEstimateError(
-                f"a penalty of log N needs N ≥ 1 rows, but the weights sum to {self.table.size}"
+                f"a penalty of log N needs N ≥ 1 rows, but the weights sum to {self.table.size:.3g}; use "
+                "'laplace' or 'sampled'"
             )
         return self.table.size
+
+    def check_rows(self) -> None:
+        """Refuse a table in which no row counts."""
+        if not self.table.size > 0:
+            what = "all rows have weight zero" if len(self.table) else "there are no rows"
+            raise TableError(f"{what}, so that there is nothing to weigh; what 'exact' says of that is 0")
 
     def point(self, at: At | None) -> Point:
         """Return the parameters of highest posterior density or likelihood.

@@ -179,6 +179,8 @@ def estimate(
     """Work one estimate out and time it; of ``shared`` it takes what it knows, of ``options`` all."""
     function = _function(method, problem.dag)
     _check_fixed(problem, method)
+    if method != "exact":
+        problem.check_rows()
     known = set(signature(function).parameters) - {"problem"}
     unknown = set(options) - known
     if unknown:

@@ -37,7 +37,8 @@ class Sensitivity:
     comparisons
         The models, compared under each.
     prior
-        What α is: "dirichlet", the weight of every parameter, or "bdeu", the rows the prior is worth.
+        What α is: "dirichlet", the weight of every parameter, "bdeu", the rows the prior is worth, or the
+        name of a function from α to a prior.
     """
 
     alphas: Array
@@ -63,6 +64,18 @@ class Sensitivity:
         """Return the log evidence of every model under every prior, in nats; (priors, models)."""
         return np.array([found.values(method or self.methods[0]) for found in self.comparisons])
 
+    def errors(self, method: str | None = None) -> Array:
+        """Return the standard errors of these, zero of what is not sampled; (priors, models)."""
+        name = method or self.methods[0]
+        found = ([c.estimates[model].get(name) for model in self.models] for c in self.comparisons)
+        return np.array([[(one and one.stderr) or 0.0 for one in row] for row in found])
+
+    @property
+    def axis(self) -> str:
+        """What α is, in words."""
+        words = {"dirichlet": "alpha of every parameter", "bdeu": "rows the prior is worth"}
+        return words.get(self.prior, "alpha, as the function of priors takes it")
+
     def best(self, method: str | None = None) -> dict[float, str]:
         """Return the most probable model under each prior."""
         best = (found.best(method or self.methods[0]) for found in self.comparisons)
@@ -86,8 +99,7 @@ class Sensitivity:
         return borrow("sensitivity as a figure")(self, method)
 
     def __str__(self) -> str:
-        word = "alpha of every parameter" if self.prior == "dirichlet" else "rows the prior is worth"
-        lines = [f"log evidence in nats, higher is better, by {word}; * the best model under each prior"]
+        lines = [f"log evidence in nats, higher is better, by {self.axis}; * the best model under each prior"]
         for method in self.methods:
             cells = [[found.cell(name, method) for name in self.models] for found in self.comparisons]
             width = max(12, *(len(name) + 2 for name in self.models), *(len(c) for row in cells for c in row))

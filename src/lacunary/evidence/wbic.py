@@ -74,5 +74,5 @@ def _estimate(found: Powered, mean: Mean, temperature: float, asked: float, stic
         "note": "; ".join(notes),
     }
     terms = {"mean log-likelihood": value}
-    where = "the posterior to the power 1/log N"
+    where = "the posterior to the power 1/log N (± of the draws alone)"
     return Estimate("wbic", value, "approximation", terms, stderr=error, where=where, details=details)

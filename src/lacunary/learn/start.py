@@ -17,6 +17,10 @@ from lacunary.maths.arrays import Array
 __all__ = ["Draws", "Given", "Starts", "Tournament", "available_cases", "check_count", "first_point"]
 
 
+MOST = 1e6
+"""Rows that a prior distribution is worth at most where starts are drawn."""
+
+
 class Starts(Protocol):
     """A rule that gives the points from which to climb."""
 
@@ -30,8 +34,10 @@ class Draws:
     """``count`` random draws from the prior.
 
     Hyperparameters below one are raised to one: a Dirichlet with smaller ones draws distributions
-    with all weight on one state, in whose corner a climb would stay. Regressions start from the data,
-    spread out where parents are hidden; see `lacunary.learn.seed`.
+    with all weight on one state, in whose corner a climb would stay. Distributions worth more than a million
+    rows are drawn as if worth that many: from tables that are all alike, a climb to the likelihood's maximum
+    would not leave the saddle. Regressions start from the data, spread out where parents are hidden; see
+    `lacunary.learn.seed`.
 
     Examples
     --------
@@ -50,7 +56,8 @@ class Draws:
     def points(self, belief: Belief, prior: Prior, table: Source, rng: np.random.Generator) -> Array:
         """Return the draws."""
         layout = belief.dag.layout
-        alpha = np.maximum(belief.alpha[: layout.tables], 1.0)
+        held = belief.alpha[: layout.tables]
+        alpha = np.maximum(held / np.maximum(layout.total(held)[layout.group] / MOST, 1.0), 1.0)
         tables = layout.normalize(rng.standard_gamma(alpha, size=(self.count, layout.tables)))
         out = np.concatenate([tables, np.zeros((self.count, layout.size - layout.tables))], axis=1)
         seeds = Seeds(belief, table)

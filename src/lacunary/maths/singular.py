@@ -62,7 +62,8 @@ def sbic(
     for i in range(count):
         inside = np.flatnonzero(~np.isnan(table[i, :i]))
         charge = -table[i] * np.log(rows)
-        charge[orders[i] > 1] += (orders[i][orders[i] > 1] - 1) * np.log(np.log(rows))
+        several = orders[i] > 1
+        charge[several] += (orders[i][several] - 1) * (np.log(np.log(rows)) if several.any() else 0.0)
         weights = found[inside] + np.log(chances[inside]) - np.log(chances[i])
         found[i] = _root(logs[i] + charge[i], logs[i] + charge[inside], weights)
     return found

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import FixedLocator, MaxNLocator, NullFormatter
 
 from lacunary.data.schema import Label
 from lacunary.data.table import Table
@@ -105,31 +105,34 @@ def evidence(comparison: Comparison) -> Figure:
         axes.set_xlabel(f"number of states of {names[0]}" if by_states else "number of parameters")
         axes.set_ylabel("log evidence (nats; higher is better)")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        style.numbered(axes.yaxis, lambda value: minus(value, 0))
+        style.in_nats(axes.yaxis)
         axes.legend(frameon=False, loc="best", fontsize=9)
         style.rule(axes)
         return figure
 
 
 def sensitivity(found: Sensitivity, method: str | None = None) -> Figure:
-    """Draw the log evidence of every model against the prior's hyperparameter, a line for each."""
+    """Draw the log evidence of every model, with its error, against the prior's hyperparameter."""
+    order = np.argsort(found.alphas, kind="stable")
+    values, errors = found.values(method)[order], found.errors(method)[order]
     with rc_context(style.STYLE):
         figure, axes = style.canvas(6.8, 4.0)
-        for place, (name, values) in enumerate(zip(found.models, found.values(method).T, strict=True)):
-            axes.plot(
-                found.alphas,
-                values,
+        for place, name in enumerate(found.models):
+            axes.errorbar(
+                found.alphas[order],
+                values[:, place],
+                yerr=errors[:, place],
                 color=style.LINES[place % len(style.LINES)],
                 marker=style.MARKS[place % len(style.MARKS)],
                 label=name,
             )
         axes.set_xscale("log")
-        axes.set_xlabel(
-            "alpha of every parameter" if found.prior == "dirichlet" else "rows the prior is worth"
-        )
+        axes.set_xlabel(found.axis)
         axes.set_ylabel(f"log evidence by {method_name(method or found.methods[0])} (nats)")
+        axes.xaxis.set_major_locator(FixedLocator(found.alphas[order].tolist()))
+        axes.xaxis.set_minor_formatter(NullFormatter())
         style.numbered(axes.xaxis, lambda value: f"{value:g}")
-        style.numbered(axes.yaxis, lambda value: minus(value, 0))
+        style.in_nats(axes.yaxis)
         axes.legend(frameon=False, loc="best", fontsize=9)
         style.rule(axes)
         return figure

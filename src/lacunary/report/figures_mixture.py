@@ -19,6 +19,7 @@ from lacunary.report.figures_style import (
     Sheet,
     canvas,
     heat_map,
+    in_nats,
     numbered,
     rule,
 )
@@ -62,7 +63,7 @@ def numbers(found: MixtureFit) -> Figure:
         axes.set_xlabel("number of components")
         axes.set_ylabel("log evidence (nats; higher is better)")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        numbered(axes.yaxis, lambda value: minus(value, 0))
+        in_nats(axes.yaxis)
         rule(axes)
         return figure
 
@@ -114,7 +115,7 @@ def course(ticks: Sequence[Tick]) -> Figure:
         lowest = _floor(scores[em])
         panels[0].set_ylim(lowest, None)
         panels[0].set_ylabel("nats")
-        numbered(panels[0].yaxis, lambda value: minus(value, 0))
+        in_nats(panels[0].yaxis)
         if learned:
             panels[1].step(steps, arcs, where="post", color=STEADY)
             panels[1].set_ylabel("arcs in all")

@@ -21,9 +21,9 @@ from matplotlib.ticker import FixedFormatter, Formatter, FuncFormatter, LogForma
 
 from lacunary.data.wording import harmless
 from lacunary.maths.arrays import Array
-from lacunary.report.words import shortened
+from lacunary.report.words import minus, shortened
 
-__all__ = ["FigureStyle", "Sheet", "canvas", "heat_map", "numbered", "picture", "rule", "svg"]
+__all__ = ["FigureStyle", "Sheet", "canvas", "heat_map", "in_nats", "numbered", "picture", "rule", "svg"]
 
 INK = "#010203"
 """Stands for the page's own text colour, which takes its place in the SVG."""
@@ -85,6 +85,16 @@ def rule(axes: Axes) -> None:
 def numbered(axis: Any, said: Callable[[float], str]) -> None:
     """Write the numbers of an axis or a scale as a function says them."""
     axis.set_major_formatter(FuncFormatter(lambda value, _: said(value)))
+
+
+def in_nats(axis: Any) -> None:
+    """Write the numbers of an axis with as many digits as tell its ticks apart."""
+
+    def said(value: float) -> str:
+        step = np.diff(axis.get_majorticklocs()).min(initial=1.0)
+        return minus(value + 0.0, max(0, int(np.ceil(-np.log10(step) - 1e-9))))
+
+    numbered(axis, said)
 
 
 class Sheet(Figure):
