@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 import lacunary as lac
 from lacunary.infer.gaussian import GaussianRows
+from lacunary.kernels import regressions as kernel
 from lacunary.mixture import gaussian, sparse
 from lacunary.mixture.gaussian import Gaussian, Seen
 from lacunary.structure.score import Structure, total
@@ -56,6 +57,22 @@ def test_narrow_models_have_what_their_families_need(
     shares = np.random.default_rng(2).dirichlet(np.full(3, 0.3), ROWS)
     shares[3:9] = [1.0, 0.0, 0.0]
     shares[0] = [1.0 - 1e-50, 1e-50, 0.0]
+    check_narrow(engine, models, shares)
+
+
+def test_blocks_of_rows_in_which_many_few_or_none_count_add_up() -> None:
+    """A run has several blocks; the rows of a component are gathered where they are few."""
+    rng, rows = np.random.default_rng(3), 2 * kernel.ROWS + 188
+    engine = Gaussian(lac.read(rng.normal(3.0, [0.1, 1.0, 10.0, 1000.0], (rows, WIDTH))))
+    models = engine.draw(FEW, 20.0, rng)
+    shares = rng.dirichlet(np.ones(3), rows)
+    shares[rng.random(rows) < 0.95, 1] = 0.0
+    shares[kernel.ROWS : 2 * kernel.ROWS, 2] = 0.0
+    check_narrow(engine, models, shares)
+
+
+def check_narrow(engine: Gaussian, models: gaussian.Gaussians, shares: NDArray[np.float64]) -> None:
+    """Compare with plain sums over rows, and zeros where two variables are of no one family."""
     z = standard(engine)
     found = engine.statistics(engine.narrowed(models), owned(engine, shares))
     for sums, own, graph in zip(found, shares.T, FEW, strict=True):
@@ -64,7 +81,7 @@ def test_narrow_models_have_what_their_families_need(
         for child, parents in enumerate(graph):
             places = np.array([*parents, child]) + 1
             asked[np.ix_(places, places)] = True
-        # Sums of 60 numbers of size one.
+        # Sums of 60 to 700 numbers of size one.
         np.testing.assert_allclose(sums, np.where(asked, (z * own[:, None]).T @ z, 0.0), atol=1e-12)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import Any
@@ -17,6 +17,7 @@ from lacunary.data.moments import DECADE, PARTS, dated, iso, measured, parts
 from lacunary.data.schema import Kind, Label
 from lacunary.data.spelling import Spelled, Spelling, looks_pointed, spelled
 from lacunary.data.table import HOLE, code_dtype
+from lacunary.data.wording import holes_told
 from lacunary.errors import SchemaError
 
 __all__ = ["Bare", "Declared", "bared", "recoded", "value_of", "without_marks"]
@@ -79,7 +80,9 @@ class Bare:
 def bared(column: Column, declared: Declared) -> list[Bare]:
     """Return the columns that a column is read as: one, or the parts of its dates."""
     if isinstance(column, Moments):
-        return list(_of_moments(column, declared))
+        return list(_of_moments(column, declared, column.said, _doubts(column.name, column.doubt)))
+    if isinstance(column, Numbers) and column.said:
+        return [Bare(column, column.said)]
     how = declared.spelling
     if how is not None and isinstance(column, Numbers) and column.plain and _may_be_days(column, declared):
         column = column.texts()
@@ -191,7 +194,7 @@ def _left(column: Labels | Numbers, marks: frozenset[str]) -> tuple[Labels | Num
     where[gone] = HOLE
     levels = np.delete(np.array(column.levels, dtype=object), gone) if gone else column.levels
     kept = replace(column, levels=tuple(levels), codes=recoded(column, where, len(levels)))
-    return kept, _marked([column.levels[level] for level in gone])
+    return kept, holes_told([column.levels[level] for level in gone])
 
 
 def _without_numbers(numbers: Numbers, marks: frozenset[str]) -> tuple[Numbers, str]:
@@ -199,9 +202,11 @@ def _without_numbers(numbers: Numbers, marks: frozenset[str]) -> tuple[Numbers, 
     spelled_out = [value for mark in marks if not isinstance(value := value_of(mark), str)]
     found = np.isin(numbers.values, spelled_out) if spelled_out else np.zeros(1, dtype=np.bool_)
     if not found.any():
-        return numbers, _marked(numbers.marks)
+        return numbers, holes_told(numbers.marks)
     shown = [value_of(str(value)) for value in np.unique(numbers.values[found]).tolist()]
-    return replace(numbers, values=np.where(found, np.nan, numbers.values)), _marked([*numbers.marks, *shown])
+    return replace(numbers, values=np.where(found, np.nan, numbers.values)), holes_told(
+        [*numbers.marks, *shown]
+    )
 
 
 def recoded(labels: Labels, where: NDArray[np.int64], size: int) -> NDArray[np.signedinteger]:
@@ -218,8 +223,3 @@ def value_of(text: Any) -> Label:
     if number is None or not isfinite(number):
         return text if isinstance(text, Label) else str(text)
     return int(number) if number.is_integer() else number
-
-
-def _marked(marks: Sequence[Label]) -> str:
-    found = ", ".join(map(repr, marks))
-    return f"; {found} {'is a hole' if len(marks) == 1 else 'are holes'}" if found else ""

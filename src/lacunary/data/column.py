@@ -107,6 +107,8 @@ class Numbers:
         still turn out to be labels.
     beside
         Numbers of all columns, if the reader laid them side by side; (rows, columns).
+    said
+        How texts were read as these numbers, if they were written otherwise than Python does.
     """
 
     name: str
@@ -115,6 +117,7 @@ class Numbers:
     marks: tuple[str, ...] = ()
     plain: bool = False
     beside: NDArray[np.float64] | None = None
+    said: str = ""
 
     def __len__(self) -> int:
         return len(self.values)
@@ -194,6 +197,8 @@ class Moments:
         The time zone that seconds are in, where it is known: "UTC".
     wall
         The same moments by the clocks on their walls, where these differ, for weekdays and hours.
+    said, doubt
+        How texts were read as these moments, if they were, and what else they might be.
     """
 
     name: str
@@ -201,6 +206,8 @@ class Moments:
     kind: str
     zone: str = ""
     wall: NDArray[np.float64] | None = None
+    said: str = ""
+    doubt: str = ""
 
     def __len__(self) -> int:
         return len(self.seconds)

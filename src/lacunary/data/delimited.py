@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import shutil
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
@@ -17,7 +19,8 @@ from numpy.typing import NDArray
 
 from lacunary.data.bounded import Bounded
 from lacunary.data.column import Column, Labels, Levels, Numbers, Source, parse_number, parse_numbers
-from lacunary.data.large import columns_of
+from lacunary.data.large import AS_TEXT, columns_of
+from lacunary.data.many import Reads
 from lacunary.data.quotes import Closed
 from lacunary.data.wording import counted
 from lacunary.errors import FileError, TableError
@@ -62,6 +65,12 @@ PIECE = 2**18
 QUOTES = "quote='' takes quotes as they stand, escape='\\\\' is for quotes after a backslash"
 """What helps where quotes stand in odd places."""
 
+PACKED = 2**14
+"""Bytes of a gzipped file from which it is worth unpacking beforehand."""
+
+BROKEN = (gzip.BadGzipFile, EOFError, zlib.error, FileError, OSError)
+"""What can go wrong where a gzipped file is unpacked."""
+
 HEAD = 2**16
 """Characters from which the delimiter is told."""
 
@@ -70,13 +79,20 @@ class NotUtf8(FileError):
     """A text file in another encoding."""
 
 
-def delimited(path: Path, commas: bool = False, delimiter: str | None = None, points: bool = False) -> Source:
+def delimited(
+    path: Path,
+    commas: bool = False,
+    delimiter: str | None = None,
+    points: bool = False,
+    reads: Reads = AS_TEXT,
+) -> Source:
     """Return the columns of a text file with a header line, encoded as UTF-8.
 
     Cells are stripped of blanks around them. Blank lines are skipped, except that in a file of one
     column a blank line is an empty cell. The delimiter is a tab in ``.tsv`` and ``.tab`` files,
     elsewhere the one of comma, semicolon, tab and vertical bar that splits the header into most names.
-    ``commas`` says that numbers have a decimal comma, ``points`` that a point parts their thousands.
+    ``commas`` says that numbers have a decimal comma, ``points`` that a point parts their thousands,
+    ``reads`` what else may be read at once where texts are many.
     """
     with opened(path) as file:
         head = file.read(HEAD)
@@ -86,8 +102,9 @@ def delimited(path: Path, commas: bool = False, delimiter: str | None = None, po
     said: list[str] = []
 
     def columns(wanted: Sequence[str], marks: Collection[str]) -> Iterator[Column]:
-        plain = not commas and path.suffix.lower() != ".gz"
-        quickly = columns_of(path, header, wanted, marks, sign, points) if plain else None
+        quickly = None
+        with suppress(*BROKEN), _unpacked(path) as plain:  # what is wrong is said by the slow reader
+            quickly = columns_of(plain, header, wanted, marks, sign, points or commas, reads)
         return slowly(wanted, marks) if quickly is None else quickly
 
     def slowly(wanted: Sequence[str], marks: Collection[str]) -> Iterator[Column]:
@@ -162,6 +179,20 @@ class _Gathered:
     def _unmarked(self, cells: Sequence[str]) -> list[str]:
         texts = ["nan" if text in self.marks else text for text in map(str.strip, cells)]
         return [text.translate(SWAPPED) for text in texts] if self.commas else texts
+
+
+@contextmanager
+def _unpacked(path: Path) -> Iterator[Path]:
+    """Give a file that is not gzipped: the file itself, or a copy that is gone afterwards."""
+    if path.suffix.lower() != ".gz" or path.stat().st_size < PACKED:
+        yield path
+        return
+    with TemporaryDirectory() as folder, open(path, "rb") as raw:
+        plain: BinaryIO = gzip.GzipFile(fileobj=raw)  # type: ignore[assignment]
+        target = Path(folder) / "plain.csv"
+        with open(target, "wb") as out:
+            shutil.copyfileobj(io.BufferedReader(Bounded(plain, path, raw), PIECE), out, PIECE)
+        yield target
 
 
 @contextmanager

@@ -156,6 +156,9 @@ def _column(name: str, series: Any) -> Column:
         return of_array(name, series.to_numpy())
     if series.dtype in (nw.Datetime, nw.Date, nw.Duration):
         return _moments(name, series)
+    if series.dtype == nw.Boolean and series.implementation.is_polars() and series.count():
+        codes = series.to_native().cast(int).fill_null(HOLE).to_numpy()
+        return Labels(name, (False, True), codes, "booleans", declared=True)
     if series.dtype == nw.String and series.implementation.is_polars():
         levels, codes = coded(series.to_native())
         return Labels(name, tuple(levels), codes)

@@ -22,12 +22,14 @@ from lacunary.data.column import (
     Column,
     Labels,
     Levels,
+    Moments,
     Numbers,
     own_name,
     parse_number,
     parse_numbers,
     taken,
 )
+from lacunary.data.many import Reads
 from lacunary.data.parted import Parted, head, parted
 from lacunary.data.spelling import looks_pointed, may_be_pointed
 from lacunary.data.table import HOLE, code_dtype
@@ -64,6 +66,9 @@ REPEATED = 0.85
 OFTEN = 300
 """Distinct texts of the sample up to which polars makes categories of them faster as it reads than after."""
 
+AS_TEXT = Reads(kept=lambda name: True)
+"""Nothing but plain numbers is read from texts."""
+
 LONGEST = 1e15
 """Numbers below have so few digits that floats keep all of them."""
 
@@ -77,10 +82,11 @@ def columns_of(
     marks: Collection[str],
     delimiter: str,
     points: bool = False,
+    reads: Reads = AS_TEXT,
 ) -> Iterator[Column] | None:
     """Return the wanted columns of a plain text file with a header line; None if they must be read slowly.
 
-    ``points`` says that a point parts thousands, so that 1.234 is no measurement.
+    ``points`` says that numbers are written otherwise than Python does, so that 1.234 is no measurement.
     """
     tall = path.stat().st_size >= max(LARGE, TALL * len(names))
     if (
@@ -95,16 +101,21 @@ def columns_of(
     from polars.exceptions import PolarsError
 
     try:
-        return _wanted(path, names, wanted, frozenset(marks), delimiter, points)
+        return _wanted(path, names, wanted, frozenset(marks), delimiter, points, reads)
     except (PolarsError, OSError, UnicodeDecodeError):
         return None
 
 
 def _checked(
-    columns: dict[str, str], frame: Parted, beside: dict[str, str], marks: frozenset[str], points: bool
+    columns: dict[str, str],
+    frame: Parted,
+    beside: dict[str, str],
+    marks: frozenset[str],
+    points: bool,
+    reads: Reads,
 ) -> Iterator[Column] | None:
     """Return the columns, each with the name that polars has for it; None if all may say the header again."""
-    found: list[Labels | Numbers | str] = []
+    found: list[Column | str] = []
     for name, raw in columns.items():  # texts are given up one by one
         if raw in frame.places:
             found.append(raw)
@@ -112,7 +123,11 @@ def _checked(
         series = frame.series.pop(raw)
         whole = series.dtype.is_integer()
         mark = beside.get(raw, "")
-        found.append(_whole(name, series, mark, marks) if whole else _labels(name, series, marks, points))
+        at_once = None if whole else _at_once(name, series, marks, reads)
+        if whole:
+            found.append(_whole(name, series, mark, marks))
+        else:
+            found.append(at_once or _labels(name, series, marks, points))
     if all(isinstance(column, Labels | Numbers) and len(own_name(column)) for column in found):
         return None
     return _taken(list(columns), found[::-1], frame, beside, marks)
@@ -120,7 +135,7 @@ def _checked(
 
 def _taken(
     names: list[str],
-    columns: list[Labels | Numbers | str],
+    columns: list[Column | str],
     frame: Parted,
     beside: dict[str, str],
     marks: frozenset[str],
@@ -133,6 +148,15 @@ def _taken(
             told = mark in marks and np.isnan(values).any() and _few(values)
             column = Numbers(name, values, marks=(mark,) if told else (), beside=frame.cells)
         yield column
+
+
+def _at_once(name: str, column: pl.Series, marks: frozenset[str], reads: Reads) -> Moments | Numbers | None:
+    """Return very many texts as moments or numbers, if all of them are."""
+    import polars as pl
+
+    if column.dtype != pl.String or column.head(4 * STATES).n_unique() <= STATES:
+        return None
+    return reads.column(name, column.fill_null(""), marks)
 
 
 def _labels(name: str, column: pl.Series, marks: frozenset[str], points: bool) -> Labels | Numbers:
@@ -284,6 +308,7 @@ def _wanted(
     marks: frozenset[str],
     delimiter: str,
     points: bool,
+    reads: Reads,
 ) -> Iterator[Column] | None:
     """Return the wanted columns; None if they have to be looked at as text, a line at a time.
 
@@ -312,7 +337,7 @@ def _wanted(
                 found = parted(path, chosen, {**how, "schema_overrides": less})
     if found is None or found.infinite:
         return None  # NaN and infinities are spelled out in text files, and may mean something else
-    return _checked(dict(zip(wanted, chosen, strict=True)), found, beside, marks, points)
+    return _checked(dict(zip(wanted, chosen, strict=True)), found, beside, marks, points, reads)
 
 
 def _plainly(

@@ -11,12 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.data.column import Labels, Moments, Numbers, at_midnight
+from lacunary.data.stencil import Parts, bytes_of, days_of, parts_by
 from lacunary.data.table import HOLE
 
 __all__ = [
     "DECADE",
     "PARTS",
     "Dated",
+    "by_stencil",
     "dated",
     "iso",
     "measured",
@@ -69,11 +71,6 @@ FORMS = {
     }.items()
 }
 """How a date may be written; every cell of a column in the same way."""
-
-DAYS = re.compile(r"(?:(?!0000)[0-9]{4}-[0-9]{2}-[0-9]{2}(?:\n|\Z))+")
-TIMES = re.compile(
-    r"(?:(?!0000)[0-9]{4}-[0-9]{2}-[0-9]{2}[ T](?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9])?(?:\n|\Z))+"
-)
 
 COARSE = {
     "months": re.compile(r"(?P<Y>\d{4})[-/](?P<b>\d{1,2})"),
@@ -129,8 +126,8 @@ def dated(texts: Sequence[str], day_first: bool | None = None) -> Dated | None:
         return None
     if len(texts) > 2 * SAMPLE and dated(texts[:SAMPLE], day_first) is None:
         return None
-    if days := _days(texts):
-        return days
+    if (letters := bytes_of(texts)) is not None and (found := by_stencil(letters, day_first)):
+        return found
     plain = _english(texts)
     for form, pattern in FORMS.items():
         if cells := _all(pattern, plain):
@@ -141,19 +138,81 @@ def dated(texts: Sequence[str], day_first: bool | None = None) -> Dated | None:
     return _clocks(texts) or _durations(texts)
 
 
-def _days(texts: Sequence[str]) -> Dated | None:
-    """Return dates all written as 2024-01-31, or all as 2024-01-31 12:05, at once; None of any others."""
-    joined = "\n".join(texts)
-    timed = DAYS.fullmatch(joined) is None
-    if timed and not TIMES.fullmatch(joined):
+def by_stencil(cells: NDArray[np.uint8], day_first: bool | None = None) -> Dated | None:
+    """Return the moments of texts that are all written as the first is, digit for digit; None of others.
+
+    ``cells`` has their letters, (texts, letters). Dates are in numbers, with years of four digits.
+    """
+    first = cells[0].tobytes().decode()
+    for form in ("year first", "numbers"):
+        if (cell := FORMS[form].fullmatch(first)) and len(cell["Y"]) == 4:
+            break
+    else:
+        cell = TIME.fullmatch(first)
+    if cell is None or cell["half"] or (found := parts_by(cells, cell)) is None:
         return None
-    try:
-        moments = np.array(texts, dtype="datetime64[s]")
-    except ValueError:
+    if "Y" not in found:
+        clock = _clock_of(found)
+        if clock is None:
+            return None
+        return _told_clocks(first, clock + found["f"] / 10.0 ** len(cell["f"]) if "f" in found else clock)
+    if cell["zone"] not in (None, "Z", "z") or len(cell["f"] or "") > 6:
         return None
-    shown = datetime.fromisoformat(texts[0]).strftime("%d %b %Y" + (" %H:%M" if timed else ""))
-    seconds: NDArray[np.float64] = moments.astype(np.float64)
-    return Dated(seconds, "times" if timed else "dates", "", f"{texts[0]!r} is {shown}")
+    return _dated_at_once(cells, cell, found, day_first)
+
+
+def _dated_at_once(
+    cells: NDArray[np.uint8], form: re.Match[str], found: Parts, day_first: bool | None
+) -> Dated | None:
+    """Return the dates, with times or without, whose numbers were found; None if one is none."""
+    order: str | None = ""
+    doubt = ""
+    if "a" in found:
+        order, doubt = _order(
+            found["a"], found["b"], form["sep"], lambda k: cells[k].tobytes().decode(), day_first
+        )
+    if order is None:
+        return None
+    month, day = {
+        "": ("b", "c"),
+        "day first": ("b", "a"),
+        "month first": ("a", "b"),
+    }[order]
+    days = days_of(found["Y"], found[month], found[day])
+    if days is None:
+        return None
+    seconds: NDArray[np.float64] = 86400.0 * days
+    if timed := "H" in found:
+        clock = _clock_of(found)
+        if clock is None:
+            return None
+        seconds += clock
+        if "f" in found:
+            ticks = 10**6 * seconds.astype(np.int64) + found["f"] * 10 ** (6 - len(form["f"]))
+            if np.abs(ticks).max() >= 2**53:  # which doubles do not hold
+                return None
+            seconds = (ticks / 1e6).astype(np.float64)
+    zone = "UTC" if form["zone"] else ""
+    said = _said(form[0], EPOCH + timedelta(seconds=float(seconds[0])), timed, zone)
+    return Dated(seconds, "times" if timed else "dates", zone, said, doubt, seconds.copy() if zone else None)
+
+
+def _clock_of(found: Parts) -> NDArray[np.float64] | None:
+    """Return the whole seconds since midnight of times; None if one is none."""
+    hour, minute = found["H"], found["M"]
+    second = found.get("S", np.zeros_like(hour))
+    if hour.max() > 24 or minute.max() > 59 or second.max() > 60:
+        return None
+    out: NDArray[np.float64] = 3600.0 * hour + 60.0 * minute + second
+    return out
+
+
+def _said(text: str, moment: datetime, timed: bool, zone: str) -> str:
+    return f"{text!r} is {moment.strftime('%d %b %Y' + (' %H:%M' if timed else ''))} {zone}".rstrip()
+
+
+def _told_clocks(text: str, seconds: NDArray[np.float64]) -> Dated:
+    return Dated(seconds, "times of day", "", f"{text!r} is {seconds[0] / 3600:.6g} hours since midnight")
 
 
 def _english(texts: Sequence[str]) -> Sequence[str]:
@@ -183,7 +242,11 @@ def _dates(
     zones = {bool(cell["zone"]) for cell in cells if cell["H"]}
     if len(zones) > 1:
         return None
-    order, doubt = _order(cells, day_first) if form == "numbers" else ("", "")
+    order: str | None = ""
+    doubt = ""
+    if form == "numbers":
+        a, b = (np.array([int(cell[k]) for cell in cells]) for k in "ab")
+        order, doubt = _order(a, b, cells[0]["sep"], lambda k: cells[k][0], day_first)
     if order is None:
         return None
     try:
@@ -193,30 +256,35 @@ def _dates(
     seconds = np.array([(moment - EPOCH).total_seconds() for moment in moments])
     timed = any(cell["H"] for cell in cells)
     zone = "UTC" if True in zones else ""
-    shown = moments[0].strftime("%d %b %Y" + (" %H:%M" if timed else "")) + f" {zone}".rstrip()
     short = form == "numbers" and any(len(cell["Y"]) == 2 for cell in cells)
-    said = f"{texts[0]!r} is {shown}" + ("; years of two digits are those from 1969 to 2068" if short else "")
+    said = _said(texts[0], moments[0], timed, zone) + (
+        "; years of two digits are those from 1969 to 2068" if short else ""
+    )
     wall = seconds + [_offset(cell["zone"]) for cell in cells] if zone else None
     return Dated(seconds, "times" if timed else "dates", zone, said, doubt, wall)
 
 
-def _order(cells: Sequence[re.Match[str]], day_first: bool | None) -> tuple[str | None, str]:
-    """Return "day first" or "month first", None if neither holds for all cells, and what is doubtful."""
-    day, month = (any(int(cell[k]) > 12 for cell in cells) for k in "ab")
+def _order(
+    a: NDArray[np.int64], b: NDArray[np.int64], sep: str, text: Callable[[int], str], day_first: bool | None
+) -> tuple[str | None, str]:
+    """Return "day first" or "month first", None if neither holds for all cells, and what is doubtful.
+
+    ``a`` and ``b`` are the first and the second number of every cell, ``sep`` what parts those of the first.
+    """
+    day, month = bool(a.max() > 12), bool(b.max() > 12)
     if (day and month) or (day and day_first is False) or (month and day_first):
         return None, ""
     if day or month:
         return ("day first" if day else "month first"), ""
     if day_first is not None:
         return ("day first" if day_first else "month first"), ""
-    if cells[0]["sep"] == ".":
+    if sep == ".":
         return "day first", ""  # the custom wherever points are used
-    if all(cell["a"] == cell["b"] for cell in cells):
+    if np.array_equal(a, b):
         return "day first", ""
-    cell = next(cell for cell in cells if cell["a"] != cell["b"])
     return "month first", (
-        f"{cell[0]!r} may have the month or the day first, and no cell tells; read with the month first: "
-        "day_first=True reads the other, day_first=False is for this one"
+        f"{text(int(np.argmax(a != b)))!r} may have the month or the day first, and no cell tells; read with "
+        "the month first: day_first=True reads the other, day_first=False is for this one"
     )
 
 
@@ -293,9 +361,7 @@ def _clocks(texts: Sequence[str]) -> Dated | None:
         seconds = np.array([_of_day(cell) for cell in cells or ()])
     except ValueError:
         return None
-    if not cells:
-        return None
-    return Dated(seconds, "times of day", "", f"{texts[0]!r} is {seconds[0] / 3600:.6g} hours since midnight")
+    return _told_clocks(texts[0], seconds) if cells else None
 
 
 def _durations(texts: Sequence[str]) -> Dated | None:

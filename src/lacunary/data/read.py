@@ -27,6 +27,7 @@ from lacunary.data.foreign import (
     laid_down,
     other_encoding,
 )
+from lacunary.data.many import Reads
 from lacunary.data.plain import from_array, from_mapping, from_rows
 from lacunary.data.schema import Kind, Label, Schema
 from lacunary.data.spelling import Spelling
@@ -228,6 +229,15 @@ class Reading:
         """What a cell that is a hole holds, as text."""
         return (frozenset(HOLES) - _texts(self.not_holes)) | _texts(self.holes)
 
+    def keeps_text(self, name: str) -> bool:
+        """Whether a column's texts are states, as is said of it, or only plain numbers are looked for."""
+        if self.spelling is None or name in (self.states or ()):
+            return True
+        if self.schema is not None:
+            return name in self.schema and self.schema[name].discrete
+        kinds = self.kinds or {}
+        return (kinds if isinstance(kinds, str) else kinds.get(name)) == "discrete"
+
     def declared(self, names: tuple[str, ...]) -> Declared:
         """Return what is said about columns of these names."""
         return _from_caller(names, self) if self.schema is None else _from_schema(self.schema, self)
@@ -271,7 +281,7 @@ def _laid_down(source: Any, how: Reading) -> Assembled:
 
 
 def _put_together(source: Any, how: Reading, delimiter: str | None) -> Assembled:
-    opened = _open(source, how.schema, how.spelling or AS_IT_SEEMS, delimiter)
+    opened = _open(source, how, delimiter)
     found = assemble(opened, how.declared(opened.names), how.weights, how.drop, how.schema)
     if how.schema is None:
         return found
@@ -332,12 +342,12 @@ def _states(name: str, given: Sequence[Label]) -> tuple[Label, ...]:
     return labels
 
 
-def _open(source: Any, schema: Schema | None, spelling: Spelling, delimiter: str | None) -> Source:
+def _open(source: Any, how: Reading, delimiter: str | None) -> Source:
     """Return the columns of whatever was given."""
     if isinstance(source, str | os.PathLike):
-        return _file(source, spelling, delimiter)
+        return _file(source, how, delimiter)
     if isinstance(source, np.ndarray):
-        return from_array(source, schema)
+        return from_array(source, how.schema)
     if isinstance(source, Mapping):
         return from_mapping(source)
     if isinstance(source, list | tuple):
@@ -347,7 +357,7 @@ def _open(source: Any, schema: Schema | None, spelling: Spelling, delimiter: str
     return from_frame(source)
 
 
-def _file(source: str | os.PathLike[str], spelling: Spelling, delimiter: str | None) -> Source:
+def _file(source: str | os.PathLike[str], how: Reading, delimiter: str | None) -> Source:
     path = Path(os.fsdecode(source))
     suffix = path.with_suffix("").suffix.lower() if path.suffix.lower() == ".gz" else path.suffix.lower()
     if not os.path.isfile(path):
@@ -364,4 +374,6 @@ def _file(source: str | os.PathLike[str], spelling: Spelling, delimiter: str | N
             f"{path}: tables are read from {', '.join((*TEXT, *ARROW, *FOREIGN))}, by suffix; text "
             "also as .gz, .bz2, .xz and .zip"
         )
-    return delimited(path, spelling.decimal == ",", delimiter, spelling.thousands == ".")
+    spelling = how.spelling or AS_IT_SEEMS
+    reads = Reads(spelling, how.keeps_text)
+    return delimited(path, spelling.decimal == ",", delimiter, spelling.thousands == ".", reads)

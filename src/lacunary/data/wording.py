@@ -11,6 +11,7 @@ __all__ = [
     "chained",
     "counted",
     "harmless",
+    "holes_told",
     "latex",
     "listed",
     "meant",
@@ -35,6 +36,12 @@ PICTURES |= dict.fromkeys((*range(128, 160), *range(55296, 57344), 65534, 65535)
 def counted(number: int, word: str) -> str:
     """Return so many of something: 1 row, 2 rows."""
     return f"{number} {word if number == 1 else plural(word)}"
+
+
+def holes_told(marks: Sequence[object]) -> str:
+    """Say which marks were taken for holes; nothing if none was."""
+    found = ", ".join(map(repr, marks))
+    return f"; {found} {'is a hole' if len(marks) == 1 else 'are holes'}" if found else ""
 
 
 def plural(word: str) -> str:

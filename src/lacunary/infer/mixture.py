@@ -206,11 +206,14 @@ def shared_out(log_densities: ArrayLike) -> tuple[Array, Array]:
 
     A row of density zero everywhere is shared evenly.
     """
-    logs = np.asarray(log_densities, dtype=np.float64)
-    top = logs.max(axis=1)
+    logs = np.ascontiguousarray(
+        np.asarray(log_densities, dtype=np.float64).T
+    )  # components are few, rows many
+    top = logs.max(axis=0)
     known = np.isfinite(top)
-    shares = np.exp(logs - np.where(known, top, 0.0)[:, None])
+    shares = np.exp(logs - np.where(known, top, 0.0))
     if not known.all():
-        shares[~known] = 1.0
-    total = shares.sum(axis=1)
-    return shares / total[:, None], np.where(known, top + np.log(total), top)
+        shares[:, ~known] = 1.0
+    total = shares.sum(axis=0)
+    shares /= total
+    return shares.T, np.where(known, top + np.log(total), top)

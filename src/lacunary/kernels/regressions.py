@@ -181,14 +181,15 @@ def add_pairs(
     cells: Array,
     families: Families,
     weights: Array,
-    least: float,
+    least: Array,
     begin: int,
     end: int,
+    met: Index,
     kept: Index,
     room: Array,
     out: Array,
 ) -> None:
-    """Put Σ weight · z_i z_j over rows from ``begin`` to ``end`` where i and j are of one family.
+    """Add Σ weight · z_i z_j over rows from ``begin`` to ``end`` where i and j are of one family.
 
     And where one is that of the one, or both are the same; all else stays as it is.
 
@@ -199,49 +200,64 @@ def add_pairs(
     weights
         (networks, rows).
     least
-        Rows of a smaller part of a network's greatest weight leave no trace.
+        Rows that weigh no more leave no trace; (networks,).
+    met
+        Zeros at first; for every two columns, in which turn they were multiplied last; (n + 1, n + 1).
     kept, room
-        As many as there are rows from ``begin`` to ``end``, and as many columns of them as ``cells`` has.
+        `ROWS`, and as many columns of them as ``cells`` has.
     out
-        Zeros; (networks, n + 1, n + 1).
+        (networks, n + 1, n + 1).
     """
-    for f in range(len(families.network)):  # ``out`` has the pairs of all families before
-        c, first, last = families.network[f], families.first[f] + 1, families.first[f + 1]
-        if f == 0 or families.network[f - 1] != c:
-            _gather(cells, weights[c], least, begin, end, kept, room, out[c])
-        for i in range(first, last):
-            for j in range(first, i):
-                one, two = families.members[i], families.members[j]
-                if out[c, one, two] == 0.0:
-                    total, left, right = 0.0, room[one], room[two]
-                    for r in range(kept[0]):
-                        total += left[U(r)] * right[U(r)]
-                    out[c, one, two] = out[c, two, one] = total
+    turn, many = 0, 0
+    for at in range(begin, end, ROWS):  # ``out`` has all rows before
+        for f in range(len(families.network)):  # and of these the pairs of all families before
+            c, first, last = families.network[f], families.first[f] + 1, families.first[f + 1]
+            if f == 0 or families.network[f - 1] != c:
+                turn += 1
+                many = _gather(cells, weights[c], least[c], at, min(at + ROWS, end), kept, room, out[c])
+            for i in range(first, last):
+                for j in range(first, i):
+                    one, two = families.members[i], families.members[j]
+                    if met[one, two] != turn:
+                        met[one, two] = met[two, one] = turn
+                        total, left, right = 0.0, room[one], room[two]
+                        for r in range(many):
+                            total += left[U(r)] * right[U(r)]
+                        out[c, one, two] += total
+                        out[c, two, one] = out[c, one, two]
 
 
 @called
 def _gather(
     cells: Array, weights: Array, least: float, begin: int, end: int, kept: Index, room: Array, out: Array
-) -> None:
-    """Put √weight z of the rows that count into ``room``, and their sums and squares into ``out``.
+) -> int:
+    """Put √weight z of the rows that count into ``room``, and add up their sums and squares in ``out``.
 
-    ``kept`` has their number in the end.
+    Where many rows count all are taken. Return how many.
     """
-    most, many = 0.0, 0
-    for r in range(begin, end):
-        most = max(most, weights[r])
-    for r in range(begin, end):
-        if weights[r] > least * most:
+    many, rows, root = 0, end - begin, room[0]
+    for r in range(rows):
+        many += 1 if weights[U(begin + r)] > least else 0
+    every = 6 * many > rows  # to gather one takes as long as to go over so many
+    many = rows if every else 0
+    for r in range(rows if every else 0):
+        root[U(r)] = math.sqrt(weights[U(begin + r)])
+    for r in range(begin, begin if every else end):
+        if weights[r] > least:
             kept[many] = r
-            room[0, many] = math.sqrt(weights[r])
+            root[many] = math.sqrt(weights[r])
             many += 1
     for i in range(len(cells)):
         total, square, own, cell = 0.0, 0.0, room[i], cells[i]
-        for r in range(many if i else 0):
-            own[U(r)] = room[0, U(r)] * cell[U(kept[r])]
+        for r in range(many if i and not every else 0):
+            own[U(r)] = root[U(r)] * cell[U(kept[r])]
+        for r in range(many if i and every else 0):
+            own[U(r)] = root[U(r)] * cell[U(begin + r)]
         for r in range(many):
-            total += room[0, U(r)] * own[U(r)]
+            total += root[U(r)] * own[U(r)]
+        for r in range(many):
             square += own[U(r)] * own[U(r)]
-        out[0, i] = out[i, 0] = total
-        out[i, i] = square
-    kept[0] = many
+        out[i, i] += square
+        out[0, i] += total if i else 0.0
+        out[i, 0] = out[0, i]
+    return many

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from lacunary.infer.gaussian import NEGLIGIBLE, Forms
 from lacunary.infer.parallel import in_runs
+from lacunary.kernels.aligned import aligned
 from lacunary.kernels.regressions import ROWS, Families, add_pairs, log_densities
 
 __all__ = ["SparseRows", "is_sparse"]
@@ -34,7 +35,8 @@ class SparseRows:
     """Rows z = (1, x) without holes; (rows, n + 1)."""
 
     def __init__(self, z: Array) -> None:
-        self._cells = np.ascontiguousarray(z.T)
+        self._cells = aligned(z.size, np.dtype(np.float64)).reshape(z.shape[::-1])
+        self._cells[:] = z.T
         self._reach = max(1.0, float(np.abs(self._cells).max(initial=1.0))) ** 2
         rows = len(z)
         step = max(RUN, -(-rows // RUNS))
@@ -45,7 +47,7 @@ class SparseRows:
         out = np.empty((len(forms.root), self._cells.shape[1]))
 
         def some(runs: range) -> None:
-            room = np.empty((2, ROWS))
+            room = aligned(2 * ROWS, np.dtype(np.float64)).reshape(2, ROWS)
             for begin, end in self._runs[runs.start : runs.stop]:
                 log_densities(self._cells, families, forms.root, forms.constant, begin, end, room, out)
 
@@ -59,14 +61,15 @@ class SparseRows:
         """
         own, places = np.ascontiguousarray(weights.T), len(self._cells)
         parts = np.zeros((len(self._runs), len(own), places, places))
+        least = NEGLIGIBLE / self._reach * own.max(axis=1, initial=0.0)
 
         def some(runs: range) -> None:
-            most = max(end - begin for begin, end in self._runs)
-            kept, room = np.empty(most, dtype=np.int64), np.empty((places, most))
+            kept = np.empty(ROWS, dtype=np.int64)
+            room = aligned(places * ROWS, np.dtype(np.float64)).reshape(places, ROWS)
             for run in runs:
                 begin, end = self._runs[run]
-                least = NEGLIGIBLE / self._reach
-                add_pairs(self._cells, families, own, least, begin, end, kept, room, parts[run])
+                met = np.zeros((places, places), dtype=np.int64)
+                add_pairs(self._cells, families, own, least, begin, end, met, kept, room, parts[run])
 
         in_runs(some, len(self._runs))
         return np.asarray(parts[0] if len(parts) == 1 else parts.sum(axis=0))

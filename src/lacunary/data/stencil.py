@@ -1,0 +1,69 @@
+"""Dates and times that are all written by one stencil, the same digits in the same places: read at once.
+
+What is not, or cannot be, is left to `lacunary.data.moments`, which reads one text after the other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Parts", "bytes_of", "days_of", "parts_by"]
+
+Parts = Mapping[str, NDArray[np.int64]]
+"""The numbers in every text by the names of their groups, such as Y for the year; (texts,)."""
+
+ZERO = ord("0")
+
+
+def bytes_of(texts: Sequence[str]) -> NDArray[np.uint8] | None:
+    """Return the letters of texts, (texts, letters); None if they are not equally long, or not ASCII."""
+    joined = "".join(texts)
+    if not joined.isascii() or len(set(map(len, texts))) != 1:
+        return None
+    return np.frombuffer(joined.encode(), dtype=np.uint8).reshape(len(texts), -1)
+
+
+def parts_by(cells: NDArray[np.uint8], form: re.Match[str]) -> Parts | None:
+    """Return the numbers that texts have where the first one, which a form matches, has them.
+
+    None if another text has no digit where the first has one, or another sign where it has none.
+    """
+    letters = np.ascontiguousarray(cells.T)  # a place at a time
+    told = cells[0] - ZERO < 10
+    for place, letter in enumerate(cells[0]):
+        if not (letters[place] - ZERO < 10 if told[place] else letters[place] == letter).all():
+            return None
+    return {
+        name: _number(letters[slice(*form.span(name))])
+        for name, text in form.groupdict().items()
+        if text and text.isdecimal()
+    }
+
+
+def _number(digits: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """Return the numbers whose digits stand below each other; (digits, texts)."""
+    out = np.zeros(digits.shape[1], dtype=np.int64)
+    for digit in digits:
+        out *= 10
+        out += digit - ZERO
+    return out
+
+
+def days_of(
+    year: NDArray[np.int64], month: NDArray[np.int64], day: NDArray[np.int64]
+) -> NDArray[np.int64] | None:
+    """Return the days since 1970 of dates; None if one is no date of the years 1 to 9998."""
+    low, high = int(year.min()), int(year.max())
+    if low < 1 or high > 9998 or month.min() < 1 or month.max() > 12 or day.min() < 1:
+        return None
+    months = np.arange(12 * (low - 1970), 12 * (high - 1970) + 13).astype("datetime64[M]")
+    first = months.astype("datetime64[D]").astype(np.int64)
+    which = 12 * (year - low) + month - 1
+    if np.any(day > np.diff(first).take(which)):
+        return None
+    out: NDArray[np.int64] = first.take(which) + (day - 1)
+    return out
