@@ -59,10 +59,20 @@ def test_sweeps_as_all_other_rows(states: int, rows: int) -> None:
     vectors = np.stack([network.theta, lac.random_network(network.dag, rng=9).theta])
     agree(prepared, network.theta[None])
     agree(prepared, vectors)
-    for k, alone in enumerate(vectors):  # a vector among several is swept to the same bits
-        if states > 3:
-            together = prepared.expect(vectors)
-            assert np.array_equal(prepared.expect(alone[None]).counts[0], together.counts[k])
+
+
+def test_many_vectors_go_one_by_one_where_that_is_faster() -> None:
+    """Then each is swept to the bits of its own sweep."""
+    few, many = (
+        prepare_discrete(network.dag, table) for network, table in (problem(8, 90), problem(8, 3000, 9))
+    )
+    assert [chunk.lanes for chunk in few.packed.chunks] == [8]
+    assert {chunk.lanes for chunk in many.packed.chunks} == {1}
+    vectors = np.stack([lac.random_network(many.dag, rng=k).theta for k in range(5)])
+    together = many.expect(vectors)
+    for k, alone in enumerate(vectors):
+        assert np.array_equal(many.expect(alone[None]).counts[0], together.counts[k])
+    agree(many, vectors)
 
 
 @pytest.mark.parametrize("states", [2, 5, 8, 17])

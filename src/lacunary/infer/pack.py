@@ -63,9 +63,9 @@ SPARSE, PRODUCTS, ENTRIES = 14, 128, 4096
 """Rows there must be for every product that a group's table has for one configuration of what is always seen;
 the most products of one configuration of all parents; and the most entries of such a table."""
 
-FEW = 3
-"""Configurations up to which lone cells are swept under several parameter vectors together: vectors of the
-processor have room for more."""
+ALONE = 2**16
+"""Numbers that the links of lone cells lead to, from which on parameter vectors are swept one by one, each in
+its own call, if those of one cell fill a vector of the processor: all lanes together would take longer."""
 
 WIDE = 2**22
 """Configurations of a chunk above which parameter vectors are swept one by one: eight would need much."""
@@ -586,13 +586,12 @@ def _chunk(
     slab = _trimmed(out, cells, separate)
     spots, value_room = _spots(nodes, slab)
     shared_room = int(nodes.kinds.shared[slab.kind].sum())
-    lone = _is_lone(nodes.kinds, slab, spots)
-    lanes = _lanes(recipe, nodes.kinds, value_room + 2 * shared_room, lone)
+    largest, lone = int(nodes.kinds.size.max(initial=0)), _is_lone(nodes.kinds, slab, spots)
+    alone = lone and largest >= LANES and len(slab.base) * largest >= ALONE
+    lanes = min(_lanes(recipe, nodes.kinds, value_room + 2 * shared_room), 1 if alone else LANES)
     arena = arena_of_cells(slab, spots)
-    largest = int(nodes.kinds.size.max(initial=0))
-    return Chunk(
-        rows, kinds_arena, arena, slab.weight, value_room, shared_room, largest, lanes, lone
-    ), constant
+    room_of = value_room, shared_room, largest
+    return Chunk(rows, kinds_arena, arena, slab.weight, *room_of, lanes, lone), constant
 
 
 def _is_lone(kinds: Kinds, slab: Slab, spots: Spots) -> bool:
@@ -601,10 +600,8 @@ def _is_lone(kinds: Kinds, slab: Slab, spots: Spots) -> bool:
     return alike and bool(kinds.own[slab.kind[0]] < 0 and spots.plain.all()) and not len(kinds.span)
 
 
-def _lanes(recipe: Recipe, kinds: Kinds, wide: int, lone: bool) -> int:
+def _lanes(recipe: Recipe, kinds: Kinds, wide: int) -> int:
     """Return how many parameter vectors a chunk is swept under together; refuse it if not even one fits."""
-    if lone and kinds.size.max() > FEW:
-        return 1
     if wide * 8 > min(recipe.budget, FAR):
         shape = kinds.shape[kinds.size.argmax()]
         clique = kinds.member[kinds.member_start[shape] : kinds.member_start[shape + 1]]

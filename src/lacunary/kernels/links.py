@@ -209,6 +209,7 @@ def _scatter_share(many: int) -> Any:
 
             own = _load(builder, place(data[0], arguments[1]))
             share = builder.fmul(own, many_of(builder, arguments[7], vector))
+            # Every link before the one at hand has its share; two may lead to the same place.
             with tools.for_range(builder, builder.sub(arguments[5], arguments[4])) as loop:
                 link = builder.load(builder.gep(data[2], [builder.add(arguments[4], loop.index)]))
                 there = place(data[1], builder.add(builder.sext(link, ir.IntType(64)), arguments[6]))
