@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -14,7 +15,7 @@ from lacunary.infer.engine import prepare_discrete
 from lacunary.mixture import entrants
 from lacunary.mixture.engine import engine_of
 from lacunary.mixture.learner import MixtureLearner
-from lacunary.structure import counter
+from lacunary.structure import board, counter, networks
 from lacunary.structure.cache import Cache
 from lacunary.structure.discrete import BD, BIC
 from lacunary.structure.expected import ExpectedCounts
@@ -32,6 +33,8 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
         (gaussian, "ALONE", 0),
         (gaussian, "TASK", 64),
         (entrants, "SHARED", 0.0),
+        (board, "APART", 0.0),
+        (networks, "CELL", 1.0),
     ):
         monkeypatch.setattr(where, name, least)
 
@@ -122,6 +125,20 @@ def test_a_search_goes_the_same_way(share: float) -> None:
     assert found[1:] == found[:1] * (len(THREADS) - 1)
 
 
+@pytest.mark.parametrize(("rows", "share"), [(500, 0.0), (60, 0.05)])
+def test_variables_are_put_back_at_once_as_one_by_one(rows: int, share: float) -> None:
+    """Trials behind one that found a better graph are made again; the path has every move of the others."""
+    network = lac.alarm() if not share else lac.asia()
+    table = network.sample(rows, rng=2)
+    table = lac.make_holes(table, share, rng=3) if share else table
+    found = []
+    for many in THREADS:
+        with lac.threads(many):
+            one = lac.search(table, method="reinsert")
+        found.append((one.dag, one.path, one.score, one.network.theta.tobytes()))
+    assert found[1:] == found[:1] * (len(THREADS) - 1)
+
+
 @pytest.mark.parametrize("share", [0.0, 0.1])
 def test_steps_of_a_mixture(share: float) -> None:
     rng = np.random.default_rng(0)
@@ -151,3 +168,44 @@ def test_mixtures_whose_entrants_climb_at_once(structure: str) -> None:
             found.append((fit.chosen.value, [(t.how, t.value, len(t.ticks)) for t in fit.path]))
     assert found[1] == found[0]
     assert found[2] == found[0]
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1])
+def test_mixtures_of_discrete_columns(share: float) -> None:
+    rng = np.random.default_rng(0)
+    of = rng.integers(2, size=200)
+    columns = {f"x{i}": np.array(list("abc"))[(rng.random(200) * (1 + of * 2)).astype(int)] for i in range(4)}
+    table = lac.read(columns)
+    table = lac.make_holes(table, share, rng=1) if share else table
+    found = []
+    for many in THREADS:
+        with lac.threads(many):
+            fit = lac.fit_mixture(table, components=[1, 2])
+            found.append((fit.chosen.value, [(t.how, t.value, len(t.ticks)) for t in fit.path]))
+    assert found[1:] == found[:1] * (len(THREADS) - 1)
+
+
+@pytest.mark.parametrize("kind", ["continuous", "discrete"])
+def test_annealing(kind: str) -> None:
+    """Chains have streams of their own, and whoever watches is told between them."""
+    rng = np.random.default_rng(0)
+    x = np.concatenate([rng.normal(4.0 * c, 1.0, (25, 2)) for c in range(2)])
+    table = x if kind == "continuous" else {"a": (x[:, 0] > 2).astype(str), "b": (x[:, 1] > 1).astype(str)}
+    found = []
+    for many in THREADS:
+        told: list[str] = []
+        with lac.threads(many):
+            fit = lac.fit_mixture(
+                table,
+                components=2,
+                structure="empty",
+                choose="ais",
+                watch=partial(_told, told),
+            )
+        found.append([(t.how, t.value, t.estimate.error) for t in fit.path])
+        assert told.count("anneal") >= 16 // many  # sixteen chains, of which each thread has one
+    assert found[1:] == found[:1] * (len(THREADS) - 1)
+
+
+def _told(phases: list[str], progress: lac.MixtureProgress) -> None:
+    phases.append(progress.tick.phase)

@@ -291,9 +291,7 @@ class _Annealing:
             shares = _owned(owner, self.width)
             whole = self._statistics(self._placed(shares))
             completed, here = self._evidence(shares, whole, tau)
-            weight += here - (
-                self._evidence(shares, whole, before)[1] if before else self._log_share(shares)
-            )
+            weight += here - (self._evidence(shares, whole, before)[1] if before else self._log_share(shares))
             before = tau
             if tau < 1.0:
                 owner = self._moved(completed, tau, rng)

@@ -400,7 +400,7 @@ class Growth:
         )
 
     def _estimate(self, state: State, tell: Callable[[], None]) -> Estimate:
-        """Return what a mixture is worth by the estimate that chooses; ``tell`` is called if it takes long."""
+        """Return what a mixture is worth by the estimate that chooses; ``tell`` is for what takes long."""
         model, structures, by = state.model, state.structures, self.learner.by
         if self.whole is not None:
             return self.learner.estimate(model, structures)
@@ -417,7 +417,7 @@ class Growth:
         return Estimate("variational", bound, "lower bound", {"bound": bound}, dimension=free)
 
     def _known(self, state: State) -> Estimate | None:
-        """Return the estimate of an earlier trial that ended at the same peak of the same graphs, if one did."""
+        """Return the estimate of an earlier trial that ended at the same peak of the same graphs."""
 
         def peak(model: Parameters, structures: Sequence[Structure]) -> tuple[list[Structure], float]:
             return sorted(structures), self.learner.log_likelihood(model) + self.learner.log_prior(model)

@@ -195,7 +195,7 @@ class Networks:
 
     @property
     def threaded(self) -> bool:
-        """Whether several threads may ask at once: rows with continuous variables keep what was asked last."""
+        """Whether several threads may ask at once: rows with continuous cells keep what was asked last."""
         return self.discrete
 
     def __getstate__(self) -> dict[str, Any]:
