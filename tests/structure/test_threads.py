@@ -12,7 +12,7 @@ import lacunary as lac
 from lacunary.data.table import Table
 from lacunary.infer import gaussian, islands, parallel
 from lacunary.infer.engine import prepare_discrete
-from lacunary.mixture import entrants
+from lacunary.mixture import learner
 from lacunary.mixture.engine import engine_of
 from lacunary.mixture.learner import MixtureLearner
 from lacunary.structure import board, counter, networks
@@ -32,7 +32,7 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
         (islands, "ROWS_AT_ONCE", 16),
         (gaussian, "ALONE", 0),
         (gaussian, "TASK", 64),
-        (entrants, "SHARED", 0.0),
+        (learner, "SHARED", 0.0),
         (board, "APART", 0.0),
         (networks, "CELL", 1.0),
     ):
@@ -144,14 +144,14 @@ def test_steps_of_a_mixture(share: float) -> None:
     rng = np.random.default_rng(0)
     x = np.concatenate([rng.normal(size=(100, 3)), 2.0 + rng.normal(size=(100, 3)) @ rng.normal(size=(3, 3))])
     x[rng.random(x.shape) < share] = np.nan
-    learner, structures = MixtureLearner(engine_of(lac.read(x), None)), (((), (0,), (0, 1)),) * 2
+    mixture, structures = MixtureLearner(engine_of(lac.read(x), None)), (((), (0,), (0, 1)),) * 2
     found = []
     for many in THREADS:
         with lac.threads(many):
-            model = learner.begin(structures, 20.0, np.random.default_rng(1))
+            model = mixture.begin(structures, 20.0, np.random.default_rng(1))
             for _ in range(3):
-                completed = learner.expect(model)
-                model = learner.maximize(completed, structures)
+                completed = mixture.expect(model)
+                model = mixture.maximize(completed, structures)
         found.append((completed.log_likelihood, model.models.root.tobytes(), model.weights.tobytes()))
     assert found[1:] == found[:1] * (len(THREADS) - 1)
 

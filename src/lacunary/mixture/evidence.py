@@ -275,7 +275,7 @@ class _Annealing:
 
     def chains(self, steps: int, seed: Sequence[int], tell: Callable[[], object]) -> Array:
         """Return the log-weights of all chains, each with a stream of its own."""
-        at_once = threads() if self.learner.engine.threaded else 1
+        at_once = threads() if self.learner.at_once(self.many) else 1
         logs: list[float] = []
         for first in range(0, CHAINS, at_once):
             some = range(first, min(first + at_once, CHAINS))

@@ -412,7 +412,8 @@ class Networks:
             return cast(Islands | IslandSum, rows.families(theta))
         islands = in_parts(rows).then(partial(_islands, theta, column), shares)
         if islands.near and len(islands) == 1:
-            return islands.each(itself)[0]
+            [only] = islands.each(itself)
+            return cast(Islands, only)
         return IslandSum(self.schema, islands)
 
 
