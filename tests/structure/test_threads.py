@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from threading import get_ident
 from typing import Literal
 
 import numpy as np
@@ -209,3 +210,14 @@ def test_annealing(kind: str) -> None:
 
 def _told(phases: list[str], progress: lac.MixtureProgress) -> None:
     phases.append(progress.tick.phase)
+
+
+def test_who_watches_a_mixture_is_told_in_the_thread_that_asks() -> None:
+    rng = np.random.default_rng(0)
+    blobs = np.concatenate([rng.normal(3.0 * c, 1.0, (60, 3)) for c in range(2)])
+    told: list[int] = []
+    with lac.threads(2):
+        quiet = lac.fit_mixture(blobs, components=[1, 2])
+        seen = lac.fit_mixture(blobs, components=[1, 2], watch=lambda _: told.append(get_ident()))
+    assert set(told) == {get_ident()}
+    assert seen.chosen.value == quiet.chosen.value

@@ -57,8 +57,6 @@ class Entrants:
         The components' graphs where they are given: one for all, or one each.
     initial
         A mixture to begin with in place of all else.
-    together
-        Whether entrants may climb at once: nobody is told of every step.
     runner
         Returns who climbs: for so many components, by a plan.
     """
@@ -73,7 +71,6 @@ class Entrants:
         self.learner, self.plan, self.begin, self.runner = learner, plan, begin, runner
         self.graphs: tuple[Structure, ...] = ()
         self.initial: Beginning | None = None
-        self.together = False
 
     @cached_property
     def rough(self) -> Plan:
@@ -136,7 +133,7 @@ class Entrants:
 
     def _each(self, many: int) -> Callable[..., Iterable[Any]]:
         """Return what applies a function to all entrants: at once, where that pays."""
-        return in_parallel if self.together and self.learner.at_once(many) else map
+        return in_parallel if self.learner.at_once(many) else map
 
     def drawn(self, many: int, number: int) -> Entrant:
         """Return a draw around the fit to all rows."""
