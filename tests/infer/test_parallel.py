@@ -17,7 +17,7 @@ from lacunary.exactness import exact_only, exactly
 from lacunary.infer import parallel
 from lacunary.infer.blas import _libraries, one_blas_thread
 from lacunary.infer.engine import prepare_discrete
-from lacunary.infer.parallel import in_parallel, in_runs, worth
+from lacunary.infer.parallel import check_wanted, in_parallel, in_runs, worth
 
 
 @pytest.fixture
@@ -192,3 +192,26 @@ def test_blas_keeps_to_one_thread_while_somebody_asks_for_it() -> None:
     finally:
         for (_, put), many in zip(libraries, before, strict=True):
             put(many)
+
+
+def test_a_long_task_leaves_off_once_nobody_waits_for_it() -> None:
+    begun, left = threading.Event(), threading.Event()
+
+    def task(k: int) -> None:
+        if k == 0:
+            assert begun.wait(60.0)
+            raise ValueError("no")
+        begun.set()
+        try:
+            for _ in range(6000):  # a minute, should nobody say so
+                check_wanted()
+                time.sleep(0.01)
+        except BaseException:
+            left.set()
+            raise
+
+    check_wanted()  # nobody is helping here
+    with lac.threads(2), pytest.raises(ValueError, match="no"):
+        in_parallel(task, range(2))
+    assert left.is_set()
+    check_wanted()

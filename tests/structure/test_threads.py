@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+from threading import get_ident
 from typing import Literal
 
 import numpy as np
@@ -11,10 +13,10 @@ import lacunary as lac
 from lacunary.data.table import Table
 from lacunary.infer import gaussian, islands, parallel
 from lacunary.infer.engine import prepare_discrete
-from lacunary.mixture import entrants
+from lacunary.mixture import learner
 from lacunary.mixture.engine import engine_of
 from lacunary.mixture.learner import MixtureLearner
-from lacunary.structure import counter
+from lacunary.structure import board, counter, networks
 from lacunary.structure.cache import Cache
 from lacunary.structure.discrete import BD, BIC
 from lacunary.structure.expected import ExpectedCounts
@@ -31,7 +33,9 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
         (islands, "ROWS_AT_ONCE", 16),
         (gaussian, "ALONE", 0),
         (gaussian, "TASK", 64),
-        (entrants, "SHARED", 0.0),
+        (learner, "SHARED", 0.0),
+        (board, "APART", 0.0),
+        (networks, "CELL", 1.0),
     ):
         monkeypatch.setattr(where, name, least)
 
@@ -122,19 +126,33 @@ def test_a_search_goes_the_same_way(share: float) -> None:
     assert found[1:] == found[:1] * (len(THREADS) - 1)
 
 
+@pytest.mark.parametrize(("rows", "share"), [(500, 0.0), (60, 0.05)])
+def test_variables_are_put_back_at_once_as_one_by_one(rows: int, share: float) -> None:
+    """Trials behind one that found a better graph are made again; the path has every move of the others."""
+    network = lac.alarm() if not share else lac.asia()
+    table = network.sample(rows, rng=2)
+    table = lac.make_holes(table, share, rng=3) if share else table
+    found = []
+    for many in THREADS:
+        with lac.threads(many):
+            one = lac.search(table, method="reinsert")
+        found.append((one.dag, one.path, one.score, one.network.theta.tobytes()))
+    assert found[1:] == found[:1] * (len(THREADS) - 1)
+
+
 @pytest.mark.parametrize("share", [0.0, 0.1])
 def test_steps_of_a_mixture(share: float) -> None:
     rng = np.random.default_rng(0)
     x = np.concatenate([rng.normal(size=(100, 3)), 2.0 + rng.normal(size=(100, 3)) @ rng.normal(size=(3, 3))])
     x[rng.random(x.shape) < share] = np.nan
-    learner, structures = MixtureLearner(engine_of(lac.read(x), None)), (((), (0,), (0, 1)),) * 2
+    mixture, structures = MixtureLearner(engine_of(lac.read(x), None)), (((), (0,), (0, 1)),) * 2
     found = []
     for many in THREADS:
         with lac.threads(many):
-            model = learner.begin(structures, 20.0, np.random.default_rng(1))
+            model = mixture.begin(structures, 20.0, np.random.default_rng(1))
             for _ in range(3):
-                completed = learner.expect(model)
-                model = learner.maximize(completed, structures)
+                completed = mixture.expect(model)
+                model = mixture.maximize(completed, structures)
         found.append((completed.log_likelihood, model.models.root.tobytes(), model.weights.tobytes()))
     assert found[1:] == found[:1] * (len(THREADS) - 1)
 
@@ -151,3 +169,55 @@ def test_mixtures_whose_entrants_climb_at_once(structure: str) -> None:
             found.append((fit.chosen.value, [(t.how, t.value, len(t.ticks)) for t in fit.path]))
     assert found[1] == found[0]
     assert found[2] == found[0]
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1])
+def test_mixtures_of_discrete_columns(share: float) -> None:
+    rng = np.random.default_rng(0)
+    of = rng.integers(2, size=200)
+    columns = {f"x{i}": np.array(list("abc"))[(rng.random(200) * (1 + of * 2)).astype(int)] for i in range(4)}
+    table = lac.read(columns)
+    table = lac.make_holes(table, share, rng=1) if share else table
+    found = []
+    for many in THREADS:
+        with lac.threads(many):
+            fit = lac.fit_mixture(table, components=[1, 2])
+            found.append((fit.chosen.value, [(t.how, t.value, len(t.ticks)) for t in fit.path]))
+    assert found[1:] == found[:1] * (len(THREADS) - 1)
+
+
+@pytest.mark.parametrize("kind", ["continuous", "discrete"])
+def test_annealing(kind: str) -> None:
+    """Chains have streams of their own, and whoever watches is told between them."""
+    rng = np.random.default_rng(0)
+    x = np.concatenate([rng.normal(4.0 * c, 1.0, (25, 2)) for c in range(2)])
+    table = x if kind == "continuous" else {"a": (x[:, 0] > 2).astype(str), "b": (x[:, 1] > 1).astype(str)}
+    found = []
+    for many in THREADS:
+        told: list[str] = []
+        with lac.threads(many):
+            fit = lac.fit_mixture(
+                table,
+                components=2,
+                structure="empty",
+                choose="ais",
+                watch=partial(_told, told),
+            )
+        found.append([(t.how, t.value, t.estimate.error) for t in fit.path])
+        assert told.count("anneal") >= 16 // many  # sixteen chains, of which each thread has one
+    assert found[1:] == found[:1] * (len(THREADS) - 1)
+
+
+def _told(phases: list[str], progress: lac.MixtureProgress) -> None:
+    phases.append(progress.tick.phase)
+
+
+def test_who_watches_a_mixture_is_told_in_the_thread_that_asks() -> None:
+    rng = np.random.default_rng(0)
+    blobs = np.concatenate([rng.normal(3.0 * c, 1.0, (60, 3)) for c in range(2)])
+    told: list[int] = []
+    with lac.threads(2):
+        quiet = lac.fit_mixture(blobs, components=[1, 2])
+        seen = lac.fit_mixture(blobs, components=[1, 2], watch=lambda _: told.append(get_ident()))
+    assert set(told) == {get_ident()}
+    assert seen.chosen.value == quiet.chosen.value

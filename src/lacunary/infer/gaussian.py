@@ -358,6 +358,8 @@ class Conditioned:
             self._put_logs(groups, turned, out)
         for c in range(len(self.forms.root)) if np.isnan(out).any() else ():
             self._evidence_again(c, out[self.columns[c]])
+        if self.rows.complete:  # which are not sorted
+            return out.T
         back = np.empty_like(out.T)
         back[self.rows.order] = out.T
         return back
@@ -484,7 +486,8 @@ class Conditioned:
 
     def moments(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return Σ over rows of weight · E[z zᵀ | observed cells]; (configurations, n + 1, n + 1)."""
-        sorted_ = np.ascontiguousarray(weights[self.rows.order].T)
+        mine = weights if self.rows.complete else weights[self.rows.order]
+        sorted_ = np.ascontiguousarray(mine.T)
         counted = [self._counted(c, sorted_[self.columns[c]]) for c in range(len(self.forms.root))]
         groups = [part for group in self._groups for part in self._thinned(group, counted)]
         out = np.zeros((len(self.forms.root), *[self.rows.sorted.shape[1]] * 2))

@@ -11,7 +11,7 @@ import math
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextvars import copy_context
+from contextvars import ContextVar, copy_context
 from functools import cache
 from itertools import count
 from operator import index
@@ -22,7 +22,7 @@ from typing import Any, SupportsIndex, TypeVar
 
 from lacunary.errors import ParameterError
 
-__all__ = ["in_parallel", "in_runs", "threads", "worth"]
+__all__ = ["check_wanted", "in_parallel", "in_runs", "threads", "worth"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -39,6 +39,9 @@ TURNS = 4
 WORTH = 1.5e-4
 """Seconds of work that a thread must find. To hand it over takes a twentieth of a millisecond, and to wait
 for its end another: two threads begin to gain where the work takes a quarter of a millisecond in all."""
+
+_over: ContextVar[Callable[[], bool]] = ContextVar("over", default=lambda: False)
+"""Whether what a thread is working on has ended by an error or an interrupt in another."""
 
 _said: list[int] = []
 """What Python code said last about the number of threads; empty: nothing."""
@@ -113,7 +116,10 @@ def in_parallel(function: Callable[[T], R], tasks: Iterable[T], seconds: float =
     if wanted < 1 or not (helpers := (crew := _crew(os.getpid())).hired(wanted)):
         return [function(task) for task in listed]
     results: list[Any] = [None] * len(listed)
-    turn, ended = count(), False
+    turn, ended, outer = count(), False, _over.get()
+
+    def over() -> bool:
+        return ended or outer()
 
     def work() -> None:
         nonlocal ended
@@ -125,21 +131,41 @@ def in_parallel(function: Callable[[T], R], tasks: Iterable[T], seconds: float =
             raise
 
     def help_out() -> None:
+        _over.set(over)  # in this thread's own context
         try:
             work()
+        except _Unwanted:
+            pass
         finally:
             crew.freed()
 
-    pool, others = crew.pool(_threads()), list[Future[None]]()
+    pool, others, token = crew.pool(_threads()), list[Future[None]](), _over.set(over)
     try:
         others += (pool.submit(copy_context().run, help_out) for _ in range(helpers))
         work()
+    except _Unwanted:  # what has ended it comes from another thread below, or is known above
+        if outer():
+            raise
     finally:
+        _over.reset(token)
         crew.freed(helpers - len(others) + sum(other.cancel() for other in others))
         for other in others:
             if not other.cancelled():
                 other.result()
     return results
+
+
+def check_wanted() -> None:
+    """Leave off if what this thread works on has ended by an error or an interrupt in another meanwhile.
+
+    Long tasks call this now and then, or whoever asked has to wait until they are done.
+    """
+    if _over.get()():
+        raise _Unwanted
+
+
+class _Unwanted(BaseException):
+    """Nobody waits any more for what a thread is doing."""
 
 
 def in_runs(

@@ -39,10 +39,6 @@ MORE = 3
 ROUNDS = 2
 """Rounds of EM and search before entrants are judged: the first is without arcs, and says little."""
 
-SHARED = 2.0**19
-"""Rows times components times squared columns from which on entrants climb at once, a thread each: with less,
-threads wait for the interpreter."""
-
 LAST = 1000
 """Entrants with structures are judged once: this many times fewer than all go on, but for the winners."""
 
@@ -61,8 +57,6 @@ class Entrants:
         The components' graphs where they are given: one for all, or one each.
     initial
         A mixture to begin with in place of all else.
-    together
-        Whether entrants may climb at once: nobody is told of every step.
     runner
         Returns who climbs: for so many components, by a plan.
     """
@@ -77,7 +71,6 @@ class Entrants:
         self.learner, self.plan, self.begin, self.runner = learner, plan, begin, runner
         self.graphs: tuple[Structure, ...] = ()
         self.initial: Beginning | None = None
-        self.together = False
 
     @cached_property
     def rough(self) -> Plan:
@@ -140,9 +133,7 @@ class Entrants:
 
     def _each(self, many: int) -> Callable[..., Iterable[Any]]:
         """Return what applies a function to all entrants: at once, where that pays."""
-        work = self.learner.size * len(self.learner.schema) ** 2 * many
-        at_once = self.together and self.learner.engine.threaded and work >= SHARED
-        return in_parallel if at_once else map
+        return in_parallel if self.learner.at_once(many) else map
 
     def drawn(self, many: int, number: int) -> Entrant:
         """Return a draw around the fit to all rows."""

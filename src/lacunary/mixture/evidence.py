@@ -275,7 +275,7 @@ class _Annealing:
 
     def chains(self, steps: int, seed: Sequence[int], tell: Callable[[], object]) -> Array:
         """Return the log-weights of all chains, each with a stream of its own."""
-        at_once = threads() if self.learner.engine.threaded else 1
+        at_once = threads() if self.learner.at_once(self.many) else 1
         logs: list[float] = []
         for first in range(0, CHAINS, at_once):
             some = range(first, min(first + at_once, CHAINS))
@@ -291,9 +291,7 @@ class _Annealing:
             shares = _owned(owner, self.width)
             whole = self._statistics(self._placed(shares))
             completed, here = self._evidence(shares, whole, tau)
-            weight += here - (
-                self._evidence(shares, whole, before)[1] if before else self._log_share(shares)
-            )
+            weight += here - (self._evidence(shares, whole, before)[1] if before else self._log_share(shares))
             before = tau
             if tau < 1.0:
                 owner = self._moved(completed, tau, rng)

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
+from threading import get_ident
 from typing import Literal
 
 import numpy as np
@@ -20,6 +21,7 @@ import numpy as np
 from lacunary.data.fingerprint import same_run
 from lacunary.data.source import Source
 from lacunary.evidence.estimate import Estimate
+from lacunary.infer.parallel import check_wanted
 from lacunary.learn.around import Around
 from lacunary.learn.stop import Stop
 from lacunary.mixture.begin import Beginnings, Entrant
@@ -113,7 +115,8 @@ class Growth:
         self.seed, self.watch, self.described = seed, watch, described
         self.begin = Beginnings(learner, source, self.ess, seed)
         self.entrants = Entrants(learner, plan, self.begin, lambda many, how: self._runner(many, 0, how))
-        self.entrants.together = watch is None
+        #: The thread that is told: of entrants that climb at once, what goes on in it stands for all.
+        self._asked_by = get_ident()
         self.done: list[Trial] = []
         self.whole: Growth | None = None
         self.drawn_weights = False
@@ -400,7 +403,7 @@ class Growth:
         )
 
     def _estimate(self, state: State, tell: Callable[[], None]) -> Estimate:
-        """Return what a mixture is worth by the estimate that chooses; ``tell`` is called if it takes long."""
+        """Return what a mixture is worth by the estimate that chooses; ``tell`` is for what takes long."""
         model, structures, by = state.model, state.structures, self.learner.by
         if self.whole is not None:
             return self.learner.estimate(model, structures)
@@ -417,7 +420,7 @@ class Growth:
         return Estimate("variational", bound, "lower bound", {"bound": bound}, dimension=free)
 
     def _known(self, state: State) -> Estimate | None:
-        """Return the estimate of an earlier trial that ended at the same peak of the same graphs, if one did."""
+        """Return the estimate of an earlier trial that ended at the same peak of the same graphs."""
 
         def peak(model: Parameters, structures: Sequence[Structure]) -> tuple[list[Structure], float]:
             return sorted(structures), self.learner.log_likelihood(model) + self.learner.log_prior(model)
@@ -453,7 +456,6 @@ class Growth:
         plan = replace(self.plan, structure=kind, stop=NEARLY)
         growth = Growth(self.learner, plan, self.begin.source, 1, self.ess, self.seed, self._told, dict)
         growth.begin = growth.entrants.begin = self.begin
-        growth.entrants.together = self.entrants.together
         growth.whole = self
         return growth
 
@@ -498,7 +500,8 @@ class Growth:
         return MixtureTrail(self.fingerprint, tuple(kept.values()))
 
     def _tell(self, many: int, start: int, runner: Runner, state: State, tick: Tick) -> None:
-        if self.watch is None:
+        check_wanted()
+        if self.watch is None or get_ident() != self._asked_by:
             return
         kept = None if self._under_way is None else runner.notes.kept
         told = MixtureProgress(

@@ -46,6 +46,10 @@ Choice = Literal["cheeseman-stutz", "bic", "laplace", "ais", "variational"]
 MOST_NOISE = 0.05
 """The largest share with which the noise begins where components begin with groups of rows."""
 
+SHARED = 2.0**19
+"""Rows times components times squared columns from which on climbs, or chains, go on at once, a thread each:
+with less, threads wait for the interpreter."""
+
 EMPTY = 1.0
 """A component with less than one row's worth of shares is taken out."""
 
@@ -154,6 +158,10 @@ class MixtureLearner:
     def size(self) -> float:
         """N: the sum of the rows' weights."""
         return float(in_tree(self.engine.row_weights.each(np.sum)))
+
+    def at_once(self, components: int) -> bool:
+        """Whether climbs of so many components gain from threads of their own."""
+        return self.engine.threaded and self.size * len(self.schema) ** 2 * components >= SHARED
 
     def alpha(self, components: int) -> Array:
         """Return the hyperparameters of the weights, the noise last."""

@@ -117,7 +117,10 @@ class _Discrete:
     ) -> None:
         """Write the terms of a family; see `family_terms`. Each thread has a memory of its own."""
         if (thread := get_ident()) not in self._memory:
-            values, slots = np.empty((2, SLOTS, self._most + 1)), np.empty((2, self.variables), dtype=np.int64)
+            values, slots = (
+                np.empty((2, SLOTS, self._most + 1)),
+                np.empty((2, self.variables), dtype=np.int64),
+            )
             self._memory[thread] = np.zeros((2, SLOTS)), values, slots
         memory = self._memory[thread]
         family_terms(counts, members, self._sizes, many, first, ALONE, self.law, *memory, room, out)

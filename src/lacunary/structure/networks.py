@@ -174,9 +174,6 @@ class Networks:
         For how many graphs the rows stay laid out.
     """
 
-    #: Whether several threads may ask at once. Graphs and layouts are kept for the next question.
-    threaded = False
-
     def __init__(
         self,
         source: Source,
@@ -195,6 +192,11 @@ class Networks:
         self._rows: dict[Structure, Rows] = {}
         self._parts: dict[tuple[Structure, ...], Parts[Owners]] = {}
         self._fitted: dict[Structure, Fitted] = {}
+
+    @property
+    def threaded(self) -> bool:
+        """Whether several threads may ask at once: rows with continuous cells keep what was asked last."""
+        return self.discrete
 
     def __getstate__(self) -> dict[str, Any]:
         # The rows are copied and pickled once; what they are laid out as can be worked out again.
@@ -410,7 +412,8 @@ class Networks:
             return cast(Islands | IslandSum, rows.families(theta))
         islands = in_parts(rows).then(partial(_islands, theta, column), shares)
         if islands.near and len(islands) == 1:
-            return islands.each(itself)[0]
+            [only] = islands.each(itself)
+            return cast(Islands, only)
         return IslandSum(self.schema, islands)
 
 
@@ -428,7 +431,7 @@ class NetworkRows:
         """Return log p(observed cells | network) for each row; (rows, networks)."""
         pairs = list(zip(self.rows, models.thetas, strict=True))
         logs = in_parallel(lambda one: one[0].log_evidence(one[1][None])[0], pairs, self._seconds)
-        return np.column_stack(logs)
+        return np.stack(logs).T  # network by network in memory, as sums over networks are taken fastest
 
     def statistics(self, models: Vectors, weights: Array) -> Array:
         """Return the expected statistics of each network's own families, one after the other."""
@@ -468,9 +471,14 @@ def standard(source: Source, prior: Any) -> tuple[Scale, Any]:
 
 
 def _kept(store: dict[Key, Value], structure: Key, most: int, make: Callable[[], Value]) -> Value:
-    """Return what belongs to a structure, made if it is not kept; the oldest makes room."""
-    if structure not in store:
+    """Return what belongs to a structure, made if it is not kept; the oldest makes room.
+
+    Threads may ask at once: two may make the same, and take out the same.
+    """
+    found = store.get(structure)
+    if found is None:
+        found = make()
         while len(store) >= most:
-            del store[next(iter(store))]
-        store[structure] = make()
-    return store[structure]
+            store.pop(next(iter(store), structure), None)
+        store[structure] = found
+    return found

@@ -201,7 +201,7 @@ class Walk:
         return other
 
     def follow(self, scout: Walk) -> None:
-        """Note the steps of a scout that set out from here; stay where it stands at a better graph, or turn back."""
+        """Note the steps of a scout that set out from here, and go to a better graph if it stands at one."""
         self._path += scout._path
         self.steps += scout.steps
         if scout.best is not self.best:
