@@ -80,7 +80,7 @@ OTHER_SHAPES: tuple[tuple[str, dict[str, int], tuple[tuple[str, ...], ...], floa
     ("H -> A B", {"H": 2}, (), 0.2, 1),
     ("H -> A B C", {"H": 2}, (), 0.0, 7),
 )
-"""Graph, hidden classes, tied families, the share of holes, and how many rows each row of the table stands for."""
+"""Graph, hidden classes, tied families, the share of holes, and how many rows each row stands for."""
 
 
 @dataclass(frozen=True)
