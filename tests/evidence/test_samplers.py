@@ -17,6 +17,7 @@ from lacunary.evidence.diagnostics import jackknife
 from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.exact import complete_log_evidence, complete_log_evidences, exact
 from lacunary.evidence.ladder import _integral, _log_ratio, _log_ratios, bridge, ladders, path
+from lacunary.evidence.movers import TableMover
 from lacunary.evidence.problem import Problem
 from lacunary.infer.belief import Belief, Dirichlet
 from lacunary.infer.network import random_network
@@ -138,7 +139,9 @@ def test_each_ladder_leads_to_its_part_of_the_posterior() -> None:
     rows = np.array([[-1, 0, 0]] * 2 + [[-1, 1, 0]] * 14 + [[-1, 1, 1]] * 2)
     problem = Problem(graph, Table(graph.schema, rows), Dirichlet(0.05), rng=0)
     parts = ladders(problem, 32, 64, 4, 16).parts
-    bases, labels = parts[0].mover.bases, len(parts[0].mover.bases.level) // len(parts)
+    mover = parts[0].mover
+    assert isinstance(mover, TableMover)
+    bases, labels = mover.bases, len(mover.bases.level) // len(parts)
     joint = np.zeros(len(parts))
     for counts, ways in count_tables(problem):
         density = np.exp(counts @ bases.label.T + bases.level)

@@ -4,8 +4,8 @@ A ladder leads from a base to the posterior; with Z_τ the normaliser of its run
 evidence. Of tables every variational optimum, in all its labellings and much widened, has a ladder of its own
 (`lacunary.evidence.bases`), which ends at its share of the posterior: Z_1 is then its part of the evidence,
 and these add up. With pseudo-counts far below one, chains that come from the prior hardly find the posterior;
-but one more ladder begins there, for what lies beside all optima. Graphs with numeric families have it alone. For neighbours a and b on a ladder let l(x) = log f_b(x) −
-log f_a(x).
+but one more ladder begins there, for what lies beside all optima. Graphs with numeric families have it alone.
+For neighbours a and b on a ladder let l(x) = log f_b(x) − log f_a(x).
 
 Path sampling, or thermodynamic integration (Gelman & Meng 1998): along the path f_a^(1−s) f_b^s
 
@@ -68,7 +68,7 @@ LEAST = 8
 """Particles that each island of a ladder has, however small its share of the base."""
 
 SHORT, MOST = 4, 4
-"""Steps of a first schedule for which the moves asked for will do; the most times as many, for longer ones."""
+"""Steps of a first schedule for which the moves asked for are meant; the most times as many."""
 
 Part = Callable[[Integers], float]
 """What some chains say of the log of a part of the evidence."""
@@ -359,7 +359,7 @@ def _times(steps: int) -> int:
 
 
 def _movers(problem: Problem, laid: Chains, rng: np.random.Generator) -> list[tuple[Mover[Any], float]]:
-    """Return paths to parts of the posterior, and their shares: of tables from each optimum, and the prior."""
+    """Return paths to parts of the posterior, and their shares: of tables from optima and the prior."""
     if isinstance(laid, NumericChains):
         return [(NumericMover(laid, rng), 1.0)]
     assert isinstance(laid, TableChains)
