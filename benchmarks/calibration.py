@@ -1,7 +1,7 @@
 """How far the errors of Monte Carlo estimates can be trusted: against exact values of random problems.
 
     python -m benchmarks.calibration [--problems N] [--methods a,b] [--seed S] [--records FILE] [--mixed]
-                                     [--alphas 0.05,1] [--rows 8,60]
+                                     [--other] [--alphas 0.05,1] [--rows 8,60]
 
 writes ``benchmarks/calibration.md``: for each estimate, and each cell of pseudo-counts and rows, how many
 errors lie beyond the two-sided 95 % interval of their t distribution, the mean and the standard deviation of
@@ -10,7 +10,9 @@ costs: CPU seconds times the mean square of its error, beside formulas, whose er
 Twenty problems a cell take some minutes; 200 are the long run. ``--records`` names a file that is read and
 added to, so that a long campaign can be run in slices. With ``--mixed`` networks have regressions, too, and
 ``benchmarks/calibration-mixed.md`` is written: discrete holes are enumerated, a continuous one is integrated
-over by the trapezoidal rule. ``--alphas`` and ``--rows`` choose cells.
+over by the trapezoidal rule. With ``--other`` there are several hidden variables, tied tables, rows that
+count several times and pseudo-counts that differ, for ``benchmarks/calibration-other.md``. ``--alphas``
+and ``--rows`` choose cells.
 """
 
 from __future__ import annotations
@@ -80,7 +82,7 @@ OTHER_SHAPES: tuple[tuple[str, dict[str, int], tuple[tuple[str, ...], ...], floa
     ("H -> A B", {"H": 2}, (), 0.2, 1),
     ("H -> A B C", {"H": 2}, (), 0.0, 7),
 )
-"""Graph, hidden classes, tied families, the share of holes, and how many rows each row of the table stands for."""
+"""Graph, hidden classes, tied families, the share of holes, and how many rows each row stands for."""
 
 
 @dataclass(frozen=True)
@@ -216,6 +218,13 @@ def _with_hole(graph: lac.Dag, table: lac.Table, prior: lac.Prior, text: str) ->
     return Posed(graph, replace(table, reals=reals), prior, exact, f"{text}, a hole in X")
 
 
+KINDS: dict[str, tuple[tuple[int, ...], Callable[[float, int, int], Posed], Path, str]] = {
+    "usual": (ROWS, problem, PAGE, "Calibration of Monte Carlo estimates"),
+    "mixed": (MIXED_ROWS, mixed_problem, MIXED_PAGE, "Calibration on mixed networks"),
+    "other": (OTHER_ROWS, other_problem, OTHER_PAGE, "Calibration on tables of other kinds"),
+}
+
+
 def runs_of(
     methods: Sequence[str],
     alpha: float,
@@ -337,14 +346,8 @@ def main() -> None:
     options.add_argument("--out", type=Path)
     options.add_argument("--records", type=Path, help="a file to read and to add to, a line for each run")
     given = options.parse_args()
-    rest, rest_page = (ROWS, problem), PAGE
-    if given.mixed or given.other:
-        rest, rest_page = (
-            ((MIXED_ROWS, mixed_problem), MIXED_PAGE)
-            if given.mixed
-            else ((OTHER_ROWS, other_problem), OTHER_PAGE)
-        )
-    usual, pose = rest
+    kind = "mixed" if given.mixed else "other" if given.other else "usual"
+    usual, pose, own_page, title = KINDS[kind]
     sizes = tuple(map(int, given.rows.split(","))) if given.rows else usual
     alphas = tuple(map(float, given.alphas.split(","))) if given.alphas else ALPHAS
     runs = _kept(given.records)
@@ -355,8 +358,7 @@ def main() -> None:
         for made in runs_of(left, alpha, rows, seed, pose) if left else ():
             runs.append(made)
             _keep(given.records, made)
-    out, told = given.out or rest_page, " ".join(sys.argv[1:])
-    title = "Calibration on mixed networks" if given.mixed else "Calibration of Monte Carlo estimates"
+    out, told = given.out or own_page, " ".join(sys.argv[1:])
     out.write_text(page(runs, f"python -m benchmarks.calibration {told}", title), encoding="utf-8")
     print(f"written: {out}")
 

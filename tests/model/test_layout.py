@@ -118,7 +118,7 @@ def test_the_printed_order() -> None:
 
 @pytest.mark.parametrize("alpha", [1e-6, 1e-3, 0.019, 0.3])
 def test_draws_are_of_dirichlets_however_small_the_pseudo_counts(alpha: float) -> None:
-    """Of two states with α each a probability has mean ½ and variance 1/(4 (2 α + 1)); rarely both are likely."""
+    """Of two states with α each a probability has mean ½ and variance 1/(4 (2 α + 1))."""
     layout, draws = make_dag("A -> B", states=2).layout, 4000
     drawn = layout.drawn(np.full((draws, 6), alpha), np.random.default_rng(0))
     np.testing.assert_allclose(layout.total(drawn), 1.0, rtol=1e-12)

@@ -3,9 +3,9 @@
 A ladder leads from a base to the posterior; with Z_τ the normaliser of its rung, Z_0 = 1 and Z_1 is the
 evidence. Of tables every variational optimum, in all its labellings and much widened, has a ladder of its own
 (`lacunary.evidence.bases`), which ends at its share of the posterior: Z_1 is then its part of the evidence,
-and these add up. With pseudo-counts far below one, chains that come from the prior hardly find the posterior.
-Graphs with numeric families begin at the prior. For neighbours a and b on a ladder let l(x) = log f_b(x) −
-log f_a(x).
+and these add up. With pseudo-counts far below one, chains that come from the prior hardly find the posterior;
+but one more ladder begins there, for what lies beside all optima. Graphs with numeric families have it alone.
+For neighbours a and b on a ladder let l(x) = log f_b(x) − log f_a(x).
 
 Path sampling, or thermodynamic integration (Gelman & Meng 1998): along the path f_a^(1−s) f_b^s
 
@@ -68,7 +68,7 @@ LEAST = 8
 """Particles that each island of a ladder has, however small its share of the base."""
 
 SHORT, MOST = 4, 4
-"""Steps of a first schedule that the moves asked for are meant for, longer ones have more; how many times."""
+"""Steps of a first schedule for which the moves asked for are meant; the most times as many."""
 
 Part = Callable[[Integers], float]
 """What some chains say of the log of a part of the evidence."""
@@ -345,7 +345,8 @@ def ladders(problem: Problem, temperatures: int, draws: int, burn: int, chains: 
     parts = []
     for (mover, _), particles in zip(movers, many, strict=True):
         first = schedule(mover, generator)
-        tau, moves = finer(first, steps=temperatures - 1), max(burn, 1) * _times(len(first) - 1)
+        tau, moves = finer(first, steps=temperatures - 1), max(burn, 1)
+        moves *= _times(len(first) - 1) if isinstance(laid, TableChains) else 1
         rungs = list(climbing(mover, tau, chains, particles, generator, moves, always=True))
         log_z = np.stack([rung.log_z for rung in rungs], axis=1)
         parts.append(Ladder(mover, tau, [rung.state for rung in rungs], log_z))
@@ -358,7 +359,7 @@ def _times(steps: int) -> int:
 
 
 def _movers(problem: Problem, laid: Chains, rng: np.random.Generator) -> list[tuple[Mover[Any], float]]:
-    """Return paths to parts of the posterior, and their shares: one from each optimum of tables alone."""
+    """Return paths to parts of the posterior, and their shares: of tables from optima and the prior."""
     if isinstance(laid, NumericChains):
         return [(NumericMover(laid, rng), 1.0)]
     assert isinstance(laid, TableChains)

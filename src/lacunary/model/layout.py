@@ -215,9 +215,11 @@ class Layout:
         gamma = rng.standard_gamma(alpha)
         if alpha.min(initial=1.0) < SCARCE:  # in logs: Gamma(α) is Gamma(α + 1) · U^(1/α)
             logs = np.log(rng.standard_gamma(alpha + 1.0)) + np.log1p(-rng.random(alpha.shape)) / alpha
-            top = np.full((*alpha.shape[:-1], self.groups), -np.inf)
-            np.maximum.at(top, (..., self.group[: self.tables]), logs)
-            gamma = np.exp(logs - top[..., self.group[: self.tables]])
+            rows = logs.size // max(self.tables, 1)
+            bins = (np.arange(rows)[:, None] * self.groups + self.group).ravel()
+            top = np.full(rows * self.groups, -np.inf)
+            np.maximum.at(top, bins, logs.ravel())
+            gamma = np.exp(logs - top[bins].reshape(logs.shape))
         return self.normalize(np.maximum(gamma, TINY))
 
     def table(self, vector: Array, i: int) -> Array:
