@@ -114,6 +114,20 @@ def test_a_number_with_its_kind_or_a_refusal_that_names_what_can(name: str) -> N
         assert answer.kind in str(answer) or "±" in str(answer), (name, method, str(answer))
 
 
+@pytest.mark.parametrize("values", [[2.0, 2.0, 2.0], [2.0, 1.0, 3.0]])  # of A = 0, 1, 1
+def test_bounds_without_a_maximum_are_taken_at_the_map(values: list[float]) -> None:
+    """Around the single value of a configuration they narrow, and the density grows, without end."""
+    graph = lac.dag("A -> X", states={"A": 2}, kinds={"X": "continuous"}, family={"X": "uniform"})
+    rows = lac.read({"A": [0, 1, 1], "X": values}, schema=graph.schema)
+    found = lac.score(graph, rows, "bic")
+    assert found.where == "map (softmax basis): the likelihood of X has no maximum"
+    assert found.value == lac.score(graph, rows, "bic", at="map").value
+    apart = lac.read({"A": [0, 0, 1, 1], "X": [2.0, 1.0, 1.0, 3.0]}, schema=graph.schema)
+    held = lac.score(graph, apart, "bic")
+    # Widths 1 and 2, two rows in each, half of the rows: 4 log ½ − 2 log 2; five parameters at (log 4)/2.
+    assert (held.where, held.value) == ("ml", pytest.approx(-6 * np.log(2) - 5 * np.log(2)))
+
+
 @pytest.mark.parametrize(
     ("number", "what"), [(2.5, "holds 2.5, and a Poisson"), (-3.0, "holds -3, and a Poisson")]
 )
