@@ -114,6 +114,35 @@ def test_a_number_with_its_kind_or_a_refusal_that_names_what_can(name: str) -> N
         assert answer.kind in str(answer) or "±" in str(answer), (name, method, str(answer))
 
 
+@pytest.mark.parametrize("values", [[2.0, 2.0, 2.0], [2.0, 1.0, 3.0]])  # of A = 0, 1, 1
+def test_bounds_without_a_maximum_are_taken_at_the_map(values: list[float]) -> None:
+    """Around the single value of a configuration they narrow, and the density grows, without end."""
+    graph = lac.dag("A -> X", states={"A": 2}, kinds={"X": "continuous"}, family={"X": "uniform"})
+    rows = lac.read({"A": [0, 1, 1], "X": values}, schema=graph.schema)
+    found = lac.score(graph, rows, "bic")
+    assert found.where == "map (softmax basis): the likelihood of X has no maximum"
+    assert found.value == lac.score(graph, rows, "bic", at="map").value
+    apart = lac.read({"A": [0, 0, 1, 1], "X": [2.0, 1.0, 1.0, 3.0]}, schema=graph.schema)
+    held = lac.score(graph, apart, "bic")
+    # Widths 1 and 2, two rows in each, half of the rows: 4 log ½ − 2 log 2; five parameters at (log 4)/2.
+    assert held.where == "ml"
+    assert held.value == pytest.approx(-11 * np.log(2))
+
+
+@pytest.mark.parametrize(
+    ("number", "what"), [(2.5, "holds 2.5, and a Poisson"), (-3.0, "holds -3, and a Poisson")]
+)
+def test_numbers_that_no_parameters_give_are_refused_by_every_estimate(number: float, what: str) -> None:
+    """No count is half a one: the evidence of such a row is zero, and not what formulas say of it."""
+    graph = lac.dag("A -> X", states={"A": 2}, kinds={"X": "continuous"}, family={"X": "poisson"})
+    rows = lac.read({"A": [0, 1, None, 1], "X": [1.0, number, 3.0, 2.0]}, schema=graph.schema)
+    for method in METHODS:
+        with pytest.raises(lac.TableError, match=what):
+            lac.score(graph, rows, method)
+    with pytest.raises(lac.TableError, match=what):
+        lac.loo(graph, rows, draws=10)
+
+
 def _helpful(name: str, method: str, said: str, answers: dict[str, Any]) -> None:
     """A refusal that names other estimates names at least one that has an answer."""
     assert not re.search(r"\b(nan|inf)\b", said, re.IGNORECASE), (name, method, said)

@@ -36,8 +36,8 @@ def draper(problem: Problem, *, at: At | None = None, dimension: Charge = "param
     """
     if problem.size < 2 * np.pi:
         raise NoEstimateError(
-            f"Draper's estimate of {problem.size:.3g} rows would lie above the likelihood, as no evidence "
-            "does: it needs seven rows; use 'bic', 'laplace' or 'cheeseman-stutz'"
+            f"Draper's estimate with N = {problem.size:.3g} would lie above the likelihood, as no evidence "
+            "does: it needs seven rows; use 'bic' or 'laplace'"
         )
     return _charged("draper", problem, at, dimension, float(np.log(2 * np.pi)))
 

@@ -1,8 +1,9 @@
-"""Whether the likelihood has a maximum: that of normal families may grow without bound.
+"""Whether the likelihood has a maximum: that of normal and uniform families may grow without bound.
 
 A regression whose certain rows lie exactly on a plane, or that has none but may have some, can put all its
-density on them: its variance falls and the likelihood grows without end. Probabilities of tables have no such
-trouble; weights of sigmoids run off where parents separate the states, the likelihood below a supremum.
+density on them: its variance falls and the likelihood grows without end. Bounds around a single value narrow
+likewise. Probabilities of tables have no such trouble; weights of sigmoids run off where parents separate
+the states, the likelihood below a supremum.
 """
 
 from __future__ import annotations
@@ -32,7 +33,11 @@ def unbounded(problem: Problem) -> str | None:
     dag, facts = problem.dag, problem.table.facts
     for i, family in dag.numeric:
         learned = problem.known is None or np.isnan(problem.known[dag.layout.start[i]])
-        if not (family.linear and learned and facts.shown[i]):
+        if not (learned and facts.shown[i]):
+            continue
+        if not family.linear:
+            if any(family.check_range(low, high, "ml") for low, high in _ranges(problem, i)):
+                return dag.names[i]
             continue
         seen = [v for v in dag.layout.regressors[i] if facts.shown[v]]
         inside = problem.scale.source(problem.table)
@@ -40,6 +45,26 @@ def unbounded(problem: Problem) -> str | None:
         if any(_flat(moment) for moment, rows in zip(moments, possible, strict=True) if rows):
             return dag.names[i]
     return None
+
+
+def _ranges(problem: Problem, i: int) -> list[tuple[float, float]]:
+    """Return where values of a variable lie in each configuration, of certain rows if these are not alike."""
+    ends = problem.table.fold(partial(_ends, problem.dag, i), np.maximum)
+    lows, highs = -ends[..., 0], ends[..., 1]
+    certain = lows[0] < highs[0]
+    both = zip(np.where(certain, *lows).tolist(), np.where(certain, *highs).tolist(), strict=True)
+    return [(low, high) if low <= high else (0.0, 0.0) for low, high in both]
+
+
+def _ends(dag: Dag, i: int, table: Table) -> Array:
+    """Return minus the least and the greatest value, of certain and of possible rows; (2, q, 2)."""
+    x = table.reals[:, i]
+    seen = ~np.isnan(x) & (table.weights > 0)
+    return np.array([[_end(x[rows & seen]) for rows in kind] for kind in showing(dag, table, i)])
+
+
+def _end(x: Array) -> tuple[float, float]:
+    return float((-x).max(initial=-np.inf)), float(x.max(initial=-np.inf))
 
 
 def _both(a: tuple[Array, Array], b: tuple[Array, Array]) -> tuple[Array, Array]:

@@ -117,8 +117,8 @@ def _sorted(problem: Problem) -> tuple[list[_Row], Array]:
     for row in rows:
         if row.weight != round(row.weight):
             raise NoEstimateError(
-                "exact enumeration needs whole weights: half a row has no completions; use 'sampled', "
-                "'laplace' or 'variational'"
+                "exact enumeration needs whole weights: half a row has no completions; use 'laplace' "
+                "or 'variational'"
             )
     return sorted(rows, key=lambda row: row.tables(dag.schema.sizes)), base
 

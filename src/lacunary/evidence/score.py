@@ -21,7 +21,7 @@ from lacunary.family.protocol import Family
 from lacunary.infer.answers import as_source
 from lacunary.infer.belief import Dirichlet, Prior
 from lacunary.infer.mixture import Mixture
-from lacunary.learn.check import with_graph
+from lacunary.learn.check import check_values, with_graph
 from lacunary.learn.em import Basis
 from lacunary.learn.fit import Fit
 from lacunary.learn.start import Starts
@@ -159,9 +159,11 @@ def pose(
     """Return a model and a table as a problem that several estimates can share."""
     model, table = with_graph("score", model, table)
     dag = model.dag if isinstance(model, Fit) else model
+    source = as_source(table, dag.schema)
+    check_values(dag, source)
     return Problem(
         dag,
-        as_source(table, dag.schema),
+        source,
         prior or (model.prior if isinstance(model, Fit) else Dirichlet(1.0)),
         basis=basis,
         starts=starts,

@@ -137,6 +137,15 @@ class UniformFamily(LeafFamily):
         half = MIDDLE * (spread if spread > 0 else 1.0)
         return Pareto(np.array(ROWS), np.array(mean - half), np.array(mean + half))
 
+    def check_range(self, low: float, high: float, method: str) -> str:
+        """Refuse a single value for maximum likelihood, unless bounds are declared."""
+        if method != "ml" or low != high or self.declared:
+            return ""
+        return (
+            "has fewer than two values where its parents are alike: the likelihood of bounds has no maximum; "
+            "declare bounds in the schema, or use method='map'"
+        )
+
     def learned(
         self, x: Array, weights: Array, certain: Booleans, possible: Booleans, method: str
     ) -> tuple[Array, float]:
@@ -157,10 +166,7 @@ class UniformFamily(LeafFamily):
             elif len(np.unique(mine)) > 1:
                 out[j] = mine.min(), mine.max()
             else:
-                raise TableError(
-                    f"{self.variable.name} has fewer than two values where its parents are alike: the "
-                    "likelihood of bounds has no maximum; declare bounds in the schema, or use method='map'"
-                )
+                raise TableError(f"{self.variable.name} {self.check_range(0.0, 0.0, method)}")
         _widen(out, x, possible)
         density = float(prior.log_density(out[:, 0], out[:, 1]).sum()) if method == "map" else 0.0
         return out, density

@@ -18,7 +18,15 @@ from lacunary.maths.arrays import Booleans
 from lacunary.model.dag import Dag
 from lacunary.model.make import dag_over
 
-__all__ = ["MOST_CELLS", "check_graph", "check_room", "check_rows", "check_select", "with_graph"]
+__all__ = [
+    "MOST_CELLS",
+    "check_graph",
+    "check_room",
+    "check_rows",
+    "check_select",
+    "check_values",
+    "with_graph",
+]
 
 M = TypeVar("M", bound=Dag | Fit)
 
@@ -97,6 +105,11 @@ def check_rows(dag: Dag, source: Source, method: str) -> None:
                 f"nothing is observed of {variable.name}; declare it hidden (hidden=[{variable.name!r}]) "
                 "if that is meant"
             )
+    check_values(dag, source, method)
+
+
+def check_values(dag: Dag, source: Source, method: str = "map") -> None:
+    """Refuse numbers that no parameters of their families could give."""
     for column in dag.continuous:
         _check_column(dag, column, source, method)
 
