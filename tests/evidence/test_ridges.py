@@ -9,6 +9,7 @@ from scipy.special import digamma, polygamma
 import lacunary as lac
 from lacunary.data.table import HOLE
 from lacunary.evidence.ridges import along, ridges
+from lacunary.infer.rows import prepare
 from lacunary.model.dag import Dag
 
 GRAPHS = {
@@ -30,7 +31,9 @@ def drawn(name: str, alpha: float, many: int) -> tuple[Dag, np.ndarray, np.ndarr
     codes = rng.integers(sizes, size=(30, len(sizes)))
     codes[:, [dag.names.index(h) for h in hidden]] = HOLE
     hyper = np.full(dag.layout.size, alpha)
-    gammas = rng.standard_gamma(hyper + 1.0, (many, len(hyper))) * rng.random((many, len(hyper))) ** (1 / hyper)
+    gammas = rng.standard_gamma(hyper + 1.0, (many, len(hyper))) * rng.random((many, len(hyper))) ** (
+        1 / hyper
+    )
     return dag, codes.astype(np.int16), hyper, dag.layout.normalize(gammas)
 
 
@@ -38,7 +41,7 @@ def drawn(name: str, alpha: float, many: int) -> tuple[Dag, np.ndarray, np.ndarr
 def test_what_is_observed_is_as_probable_as_before(name: str) -> None:
     """But for rounding: probabilities down to 1e-4 are differences of numbers near one."""
     dag, codes, hyper, theta = drawn(name, 1.0, 200)
-    rows = lac.prepare(dag, lac.Table(dag.schema, codes))
+    rows = prepare(dag, lac.Table(dag.schema, codes))
     moved = along(ridges(dag, codes), theta, hyper, np.random.default_rng(2))
     np.testing.assert_allclose(dag.layout.total(moved), 1.0, rtol=1e-9)
     before, after = (rows.expect(point).log_likelihood for point in (theta, moved))

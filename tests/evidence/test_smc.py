@@ -192,7 +192,7 @@ def test_leaps_in_one_labelling_leave_the_posterior_as_it_is() -> None:
 
 
 def test_leaps_follow_the_mean_curvature_where_many_would_be_needed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lacunary.evidence.hamiltonian.ACROSS", 20.0)
+    monkeypatch.setattr("lacunary.evidence.arriving.ACROSS", 20.0)
     problem, rng = small(3, 1.0), np.random.default_rng(4)
     true, path = exact(problem).value, rows_mover(optima(problem, rng), rng)
     assert path is not None
@@ -438,6 +438,24 @@ def test_an_error_is_settled_before_its_islands_are_run() -> None:
         z.append(way.value / way.stderr)
     deviation = 1.0 / np.sqrt(2 * len(z))
     assert np.std(z) < np.sqrt(29 / 27) + 4 * deviation  # that of a t distribution with 29 degrees of freedom
+
+
+def test_a_run_too_dear_to_be_forgotten_counts_and_has_all_that_is_left() -> None:
+    """Islands that differ by two nats, whatever the effort: the budget pays for 100 of the first 16."""
+    rng, runs = np.random.default_rng(9), []
+
+    def attempt(islands: int, effort: float, rng: np.random.Generator) -> Annealed:
+        runs.append((islands, effort))
+        log_z = 2.0 * rng.standard_normal(islands)
+        return Annealed(log_z, np.zeros((islands, 1)), np.zeros((islands, 1)), round(100 * islands * effort))
+
+    way = Sampler("", attempt, 1.0)
+    way.run(16, 1.0, rng)
+    until(small(5, 1.0), way, 16, 0.1, 100 * 16 * 7.0, rng)
+    (islands, effort), *added = runs[1:]
+    assert effort > 2.0
+    assert islands * effort == pytest.approx(16 * 6.0, rel=0.1)
+    assert len(way.log_z) == islands + sum(more for more, _ in added)
 
 
 def missing(nats: float) -> tuple[Sampler, Sampler]:

@@ -46,8 +46,8 @@ SAFE, EASY = 0.85, 0.25
 """Share of the wanted error that is aimed at; that below which a first run is taken as it is."""
 
 DEAR = 0.125
-"""Share of what is left of the budget that a run which is forgotten may take: all of it goes to one that counts
-where it would take more."""
+"""Share of what is left of the budget that a run which is forgotten may take; where it would take more, all
+that is left goes to one that counts."""
 
 DOUBLINGS = 3
 """Times that islands are doubled at most where two samplers lie apart: errors are then a third as large."""

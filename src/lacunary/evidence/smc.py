@@ -206,10 +206,12 @@ def _of_many_rows(problem: Problem, peaks: Optima, rows: Sampler, rng: np.random
     if near is not None and near.flattest > FLAT and dimension(problem.dag).rank == problem.dag.layout.free:
         briefly = along.attempt
         along.attempt = lambda islands, effort, rng: briefly(islands, GLANCE * effort, rng)
-        return [*there, along]
-    if FIRST_RUN * rows.price < BUDGET / 8:
-        return [along, rows]
-    return [along] if FIRST_GLIDE * along.price < FIRST_RUN * rows.price else []
+    else:
+        there = []
+    glide, one_by_one = FIRST_GLIDE * along.price, FIRST_RUN * rows.price
+    if one_by_one < BUDGET / 8:
+        return [along, rows] if not there and glide < BUDGET / 3 else [rows, along, *there]
+    return [*there, along] if there or glide < one_by_one else []
 
 
 def _arriving(mover: RowsMover, rng: np.random.Generator) -> Sampler:
