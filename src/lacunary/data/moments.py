@@ -191,7 +191,7 @@ def _dated_at_once(
             ticks = 10**6 * seconds.astype(np.int64) + found["f"] * 10 ** (6 - len(form["f"]))
             if np.abs(ticks).max() >= 2**53:  # which doubles do not hold
                 return None
-            seconds = (ticks / 1e6).astype(np.float64)
+            seconds = np.divide(ticks, 1e6, dtype=np.float64)
     zone = "UTC" if form["zone"] else ""
     said = _said(form[0], EPOCH + timedelta(seconds=float(seconds[0])), timed, zone)
     return Dated(seconds, "times" if timed else "dates", zone, said, doubt, seconds.copy() if zone else None)

@@ -7,13 +7,14 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.budget import room
 from lacunary.data.table import HOLE, Table
 from lacunary.errors import TooWideError
 from lacunary.infer.gaussian import Conditioned
 from lacunary.infer.mixed import MixedRows, prepare_mixed
 from lacunary.infer.posterior import filled
 from lacunary.infer.rows import sampled_instead
-from lacunary.infer.unit import LeafUnit, Unit
+from lacunary.infer.unit import LeafUnit, Unit, units_of
 from lacunary.model.dag import Dag
 
 __all__ = ["completed", "completed_mixed", "filled_numbers"]
@@ -28,6 +29,11 @@ def completed(
     probable states, the continuous holes summed out. Given these, continuous holes take a draw or their mean.
     """
     plain = replace(table, weights=np.ones(len(table)))
+    if not dag.discrete.names and not dag.leaves:  # no states to be found first
+        if random is not None:
+            random.integers(2**63)  # a seed for them, as elsewhere
+        codes = np.full(table.codes.shape, HOLE, dtype=np.int32)
+        return codes, filled_numbers(dag, theta, codes, table.reals, random)
     try:
         if dag.continuous:
             return completed_mixed(prepare_mixed(dag, plain), theta, random)
@@ -58,15 +64,15 @@ def filled_numbers(
 ) -> NDArray[np.float64]:
     """Return the reals of rows whose discrete cells are known, every hole drawn or at its mean."""
     # Of the rows as they now are, every configuration is known.
-    known = prepare_mixed(dag, Table(dag.schema.reveal(), codes.copy(), seen))
+    distinct = Table(dag.schema.reveal(), codes.copy(), seen).distinct
+    units = units_of(dag, codes[distinct.first], seen[distinct.first], room())
     reals = np.array(seen)
-    for stand_in in known.stand_ins:
-        for unit in stand_in.units:
-            conditioned = unit.rows.under(unit.forms(theta))
-            if isinstance(unit, LeafUnit):
-                reals[:, unit.families[0]] = conditioned.filled(known.inverse, random)
-            else:
-                _fill(unit, conditioned, known.inverse, reals, random)
+    for unit in units:
+        conditioned = unit.rows.under(unit.forms(theta))
+        if isinstance(unit, LeafUnit):
+            reals[:, unit.families[0]] = conditioned.filled(distinct.inverse, random)
+        else:
+            _fill(unit, conditioned, distinct.inverse, reals, random)
     return reals
 
 

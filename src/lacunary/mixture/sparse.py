@@ -35,7 +35,7 @@ class SparseRows:
     """Rows z = (1, x) without holes; (rows, n + 1)."""
 
     def __init__(self, z: Array) -> None:
-        self._cells = aligned(z.size, np.dtype(np.float64)).reshape(z.shape[::-1])
+        self._cells = aligned(z.size, np.dtype(np.float64)).reshape(z.shape[1], len(z))
         self._cells[:] = z.T
         self._reach = max(1.0, float(np.abs(self._cells).max(initial=1.0))) ** 2
         rows = len(z)

@@ -9,7 +9,7 @@ parameters are integrated out instead (`lacunary.structure.collapsed`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import log
 from typing import Any, Protocol
 
@@ -48,6 +48,9 @@ FEW = 8
 """Variables up to which a graph is drawn from all graphs at once."""
 
 
+KEPT = 500
+"""Graphs of which it is kept what is believed beforehand."""
+
 BYTES = 1000
 """A chain, and a network that is kept of it, take more than this, whatever the table."""
 
@@ -82,6 +85,7 @@ class Setting:
     constraints: Constraints
     known: FamilyScore | None = None
     terms: Array | None = None
+    beforehand: dict[Structure, Belief] = field(default_factory=dict)
 
     @classmethod
     def of(cls, table: Table, prior: Any, graphs: StructurePrior, constraints: Constraints) -> Setting:
@@ -98,8 +102,12 @@ class Setting:
 
     def believed(self, structure: Structure, codes: Integers, reals: Array, weights: Array) -> Belief:
         """Return what is believed of a graph's parameters after rows without holes."""
-        dag = dag_of(self.rows.schema, structure)
-        before = self.prior(dag)
+        before = self.beforehand.get(structure)
+        if before is None:  # a chain comes back to few graphs again and again
+            before = self.prior(dag_of(self.rows.schema, structure))
+            if len(self.beforehand) < KEPT:
+                self.beforehand[structure] = before
+        dag = before.dag
         return Belief(dag, before.alpha + complete_statistics(dag, codes, reals, weights), before.surplus)
 
     def score(self, full: Table) -> FamilyScore:
