@@ -31,7 +31,7 @@ from lacunary.infer.engine import DiscreteRows
 from lacunary.infer.filled import FilledRows
 from lacunary.infer.islands import Islands, IslandSum
 from lacunary.infer.network import Network
-from lacunary.infer.parallel import in_parallel
+from lacunary.infer.parallel import in_parallel, threads
 from lacunary.infer.partitioned import in_parts
 from lacunary.infer.posterior import filled
 from lacunary.infer.prior import standardised
@@ -216,7 +216,7 @@ class Networks:
 
     def parts(self, structures: Sequence[Structure]) -> Parts[Owners]:
         """Return the rows, as networks with these graphs see them, part by part."""
-        return _kept(self._parts, tuple(structures), 2, partial(self._together, structures))
+        return _kept(self._parts, tuple(structures), 2 * threads(), partial(self._together, structures))
 
     def _together(self, structures: Sequence[Structure]) -> Parts[Owners]:
         first, *others = [in_parts(self.rows(structure)) for structure in structures]
