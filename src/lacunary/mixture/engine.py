@@ -18,6 +18,7 @@ from lacunary.data.source import Source
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError
 from lacunary.infer.network import Network
+from lacunary.infer.parallel import threads
 from lacunary.infer.prior import NormalWishart
 from lacunary.mixture.eigen import Eigen
 from lacunary.mixture.gaussian import Gaussian
@@ -32,6 +33,9 @@ from lacunary.structure.shares import ByRow, Owners, Shares
 __all__ = ["Engine", "Rows", "engine_of"]
 
 NOTHING = Sharing()
+
+KEPT = 32
+"""Components' graphs for which rows stay laid out, for each thread that may have a mixture climb."""
 
 
 class Rows(Protocol):
@@ -163,9 +167,9 @@ def engine_of(
         prior = prior.tables if criterion == "bic" and isinstance(prior, NormalWishart) else prior
         if isinstance(prior, Normal) or not (prior is None or callable(prior)):
             raise ParameterError(f"discrete components take a prior such as bdeu(1), not {prior!r}")
-        return Networks(table, prior, criterion)
+        return Networks(table, prior, criterion, keep=KEPT * threads())
     if any(discrete) or table.schema.hidden or leaves:
-        return Networks(table, prior, criterion)
+        return Networks(table, prior, criterion, keep=KEPT * threads())
     if not isinstance(prior, Normal | None):
         raise ParameterError(f"continuous components take a NormalWishart prior, not {prior!r}")
     if not sharing.parameters:

@@ -27,11 +27,10 @@ from lacunary.infer.belief import BDeu, Belief
 from lacunary.infer.complete import completed
 from lacunary.infer.completions import complete_statistics
 from lacunary.infer.empirical import stated
-from lacunary.infer.engine import DiscreteRows
 from lacunary.infer.filled import FilledRows
 from lacunary.infer.islands import Islands, IslandSum
 from lacunary.infer.network import Network
-from lacunary.infer.parallel import in_parallel
+from lacunary.infer.parallel import in_parallel, threads
 from lacunary.infer.partitioned import in_parts
 from lacunary.infer.posterior import filled
 from lacunary.infer.prior import standardised
@@ -216,7 +215,7 @@ class Networks:
 
     def parts(self, structures: Sequence[Structure]) -> Parts[Owners]:
         """Return the rows, as networks with these graphs see them, part by part."""
-        return _kept(self._parts, tuple(structures), 2, partial(self._together, structures))
+        return _kept(self._parts, tuple(structures), 2 * threads(), partial(self._together, structures))
 
     def _together(self, structures: Sequence[Structure]) -> Parts[Owners]:
         first, *others = [in_parts(self.rows(structure)) for structure in structures]
@@ -422,7 +421,8 @@ class NetworkRows:
 
     def __init__(self, *rows: Rows) -> None:
         self.rows = rows
-        apart = all(isinstance(one, DiscreteRows) for one in rows)  # others keep what was asked last
+        # Rows with continuous cells keep what was asked last.
+        apart = all(variable.discrete for one in rows for variable in one.dag.schema)
         cells = sum(len(one) * len(one.dag.names) for one in rows) if apart else 0
         #: About how long a question to all networks takes, if threads may share it.
         self._seconds = CELL * cells
