@@ -55,6 +55,19 @@ def test_machines_are_told_what_is_not_to_be_trusted(tmp_path: Path) -> None:
     assert "stick to each other" in stuck["note"]
 
 
+def test_a_sandwich_shows_its_sides(tmp_path: Path) -> None:
+    path = tmp_path / "holes.csv"
+    path.write_text("x,y\n" + "a,u\nb,\n,v\nb,v\n" * 3)
+    asked = ("score", path, "x -> y", "--method", "sandwich")
+    found = parsed(*asked)
+    assert found["gap"] == pytest.approx(found["upper"] - found["lower"])
+    assert len(found["runs"]) == 2
+    code, out, _ = run(*asked)
+    assert code == 0
+    assert all(f"by {name}" in out for name in found["runs"])
+    assert f"a gap of {found['gap']:.2g} ± {found['gap_error']:.2g} nats" in out
+
+
 def test_score_prints_the_terms_it_is_the_sum_of(coins: Path) -> None:
     record = parsed("score", coins, "x; y", "--method", "bic")
     assert sum(record["terms"].values()) == pytest.approx(record["value"], abs=ROUNDING)

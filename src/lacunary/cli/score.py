@@ -38,6 +38,9 @@ CHARGE = (
     "What to charge for: parameters; their rank, generic or at the estimate; that of what rows show, data."
 )
 SHOWN = "A table: count only what is observed together in some row."
+SIDES = ("runs", "lower", "upper", "gap", "gap_error")
+"""What is known of a sandwich beside its value."""
+
 CLASSES = "Compare latent classes: NAME with each number of --components."
 METHODS = "The estimates, with commas between; as for score."
 
@@ -93,6 +96,8 @@ def score(
 ) -> None:
     """Estimate the log marginal likelihood of a model: how strongly a table speaks for it, in nats.
 
+    A sandwich also shows what each of its runs says, and a gap that is the error to be expected.
+
     Higher is better. --json prints: method, value, kind, stderr, trustworthy, note, dimension, where,
     seconds, terms.
     """
@@ -112,6 +117,7 @@ def score(
     if json:
         told = ("method", "value", "kind", "stderr", "trustworthy", "dimension", "where", "seconds")
         unsure = {"note": found.details.get("note", ""), "terms": dict(found.terms)}
+        unsure |= {name: found.details[name] for name in SIDES if name in found.details}
         emit({**{name: getattr(found, name) for name in told}, **unsure})
         return
     if found.kind == "no estimate":
@@ -124,9 +130,23 @@ def score(
         show(f"dimensions charged for: {found.dimension}")
     if found.where:
         show(f"worked out at: {found.where}")
+    for line in _sides(found):
+        show(line)
     if doubt := found.details.get("note"):
         show(str(doubt))
     note(found.doubts)
+
+
+def _sides(found: Any) -> list[str]:
+    """Return what a sandwich knows beside its value: what each run says, and the ends of the twin."""
+    told, runs = found.details, found.details.get("runs", {})
+    lines = [f"  {value:>14.4f}  ± {error:.2g}, by {name}" for name, (value, error) in runs.items()]
+    if "gap" in told:
+        lines.append(
+            f"rows like these, drawn from the model and its prior: {told['lower']:.4f} from below and "
+            f"{told['upper']:.4f} from above, a gap of {told['gap']:.2g} ± {told['gap_error']:.2g} nats"
+        )
+    return lines
 
 
 @command(

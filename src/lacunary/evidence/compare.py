@@ -157,7 +157,8 @@ class Comparison:
     def _why_unsure(self, method: str) -> str:
         """Return why a method does not tell how probable models are; nothing if it does."""
         if missing := self._refused(method):
-            return f"there is no estimate of {self._named(missing)}"
+            none = len(missing) == len(self.models) > 1
+            return f"there is no estimate of {'any model' if none else self._named(missing)}"
         return why_unsure(self._by(method), [self.floor(name) for name in self.models])
 
     def favourites(self) -> dict[str, tuple[str, ...]]:
