@@ -14,9 +14,10 @@ from scipy.stats import t as student
 import lacunary as lac
 from lacunary.data.table import HOLE
 from lacunary.errors import ParameterError
+from lacunary.evidence.arriving import rows_mover
 from lacunary.evidence.bases import optima
 from lacunary.evidence.exact import exact
-from lacunary.evidence.hamiltonian import Hamiltonian, Pace, prior_mover
+from lacunary.evidence.hamiltonian import Hamiltonian, Pace
 from lacunary.evidence.imputation import sequence
 from lacunary.evidence.laplace import laplace
 from lacunary.evidence.movers import from_prior
@@ -120,7 +121,7 @@ def test_annealing_from_variational_optima_counts_every_labelling_once() -> None
     mover = optima(problem, rng).mover(laid)
     assert mover is not None
     assert mover.log_constant == pytest.approx(np.log(2))
-    near, along = peak_mover(optima(problem, rng), rng), prior_mover(optima(problem, rng), rng)
+    near, along = peak_mover(optima(problem, rng), rng), rows_mover(optima(problem, rng), rng)
     assert near is not None
     assert along is not None
     paths: list[Mover[Any]] = [mover, from_prior(laid), near, along]
@@ -128,7 +129,7 @@ def test_annealing_from_variational_optima_counts_every_labelling_once() -> None
         tau = finer(schedule(path, rng), 1.0 if isinstance(path, Hamiltonian) else 4.0)
         if isinstance(path, Hamiltonian):
             path.seeking = False
-        log_z = anneal(path, tau, 32, 32, rng, first=2.0).log_z
+        log_z = anneal(path, tau, 32, 32, rng).log_z
         error = np.exp(log_z - true).std(ddof=1) / np.sqrt(32)
         assert abs(logsumexp(log_z) - np.log(32) - true) <= 5 * error + 0.02
 
@@ -137,7 +138,7 @@ def test_annealing_from_variational_optima_counts_every_labelling_once() -> None
 def test_slopes_of_paths_are_those_of_their_densities(alpha: float) -> None:
     """By central differences: h² |f‴| / 6 and rounding ε |f| / h are far below the tolerance."""
     problem, rng, h = small(3, alpha), np.random.default_rng(1), 1e-4
-    near, along = peak_mover(optima(problem, rng), rng), prior_mover(optima(problem, rng), rng)
+    near, along = peak_mover(optima(problem, rng), rng), rows_mover(optima(problem, rng), rng)
     assert near is not None
     assert along is not None
     for path in (near, along):
@@ -158,7 +159,7 @@ def test_hamiltonian_steps_leave_the_posterior_as_it_is() -> None:
     """
     dag = lac.dag("A", states=2)
     problem = pose(dag, lac.Table(dag.schema, np.zeros((2, 1), dtype=np.int16)), prior=Dirichlet(1.0))
-    path = prior_mover(optima(problem, np.random.default_rng(3)), np.random.default_rng(0))
+    path = rows_mover(optima(problem, np.random.default_rng(3)), np.random.default_rng(0))
     assert path is not None
     schedule(path, np.random.default_rng(1), 128)
     path.seeking = False
@@ -174,7 +175,7 @@ def test_leaps_in_one_labelling_leave_the_posterior_as_it_is() -> None:
     What is the same in all labellings keeps its mean, whatever leaps would be in another labelling.
     """
     problem, rng = small(3, 1.0), np.random.default_rng(4)
-    path = prior_mover(optima(problem, rng), rng)
+    path = rows_mover(optima(problem, rng), rng)
     assert path is not None
     size = problem.dag.layout.size
     path.seeking, path.paces = False, {1.0: Pace(0.4, 4, np.diag(2.0 ** rng.uniform(-3, 1, size)), path.home)}
@@ -191,9 +192,9 @@ def test_leaps_in_one_labelling_leave_the_posterior_as_it_is() -> None:
 
 
 def test_leaps_follow_the_mean_curvature_where_many_would_be_needed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lacunary.evidence.hamiltonian.ACROSS", 20.0)
+    monkeypatch.setattr("lacunary.evidence.arriving.ACROSS", 20.0)
     problem, rng = small(3, 1.0), np.random.default_rng(4)
-    true, path = exact(problem).value, prior_mover(optima(problem, rng), rng)
+    true, path = exact(problem).value, rows_mover(optima(problem, rng), rng)
     assert path is not None
     tau = schedule(path, rng)
     path.seeking = False
@@ -203,15 +204,33 @@ def test_leaps_follow_the_mean_curvature_where_many_would_be_needed(monkeypatch:
     assert abs(logsumexp(log_z) - np.log(32) - true) <= 5 * error
 
 
-def test_there_may_be_more_particles_at_first() -> None:
-    problem, rng = small(3, 1.0), np.random.default_rng(0)
-    path = prior_mover(optima(problem, rng), rng)
+@pytest.mark.parametrize("first", [1, 6])
+def test_rows_that_arrive_after_the_first_agree_with_enumeration(first: int) -> None:
+    """From rows that came in one by one: islands are unbiased, and so is their mean."""
+    problem, rng = small(3, 1.0), np.random.default_rng(5)
+    true, path = exact(problem).value, rows_mover(optima(problem, rng), rng, first)
     assert path is not None
-    tau = schedule(path, rng)
+    tau = finer(schedule(path, rng), 2.0)
     path.seeking = False
-    found = anneal(path, tau, 3, 4, rng, first=8.0)
-    assert found.logs.shape == (3, 4)
-    assert found.steps == 3 * sum(round(4 * min(8.0, high**-0.5)) for high in tau[1:])
+    begun, steps = path.arrive(48, 16, rng)
+    assert steps > 0
+    log_z = anneal(path, tau, 48, 16, rng, begun=begun).log_z
+    error = np.exp(log_z - true).std(ddof=1) / np.sqrt(48)
+    assert abs(logsumexp(log_z) - np.log(48) - true) <= 5 * error
+    assert error < 0.1
+
+
+def test_first_rows_are_some_of_all_at_even_distances() -> None:
+    problem = small(3, 1.0)
+    path = rows_mover(optima(problem, np.random.default_rng(0)), np.random.default_rng(0), 5)
+    assert path is not None
+    assert path.first is not None
+    codes, _, weights = problem.rows("sampling")
+    some = {row.tobytes(): w for row, w in zip(*path.first.rows("sampling")[::2], strict=True)}
+    share = 5 / weights.sum()
+    assert sum(some.values()) == 5
+    for row, weight in zip(codes, weights, strict=True):
+        assert abs(some.get(row.tobytes(), 0.0) - share * weight) <= 1.0
 
 
 def test_imputation_weighs_rows_by_the_urn() -> None:
@@ -419,6 +438,24 @@ def test_an_error_is_settled_before_its_islands_are_run() -> None:
         z.append(way.value / way.stderr)
     deviation = 1.0 / np.sqrt(2 * len(z))
     assert np.std(z) < np.sqrt(29 / 27) + 4 * deviation  # that of a t distribution with 29 degrees of freedom
+
+
+def test_a_run_too_dear_to_be_forgotten_counts_and_has_all_that_is_left() -> None:
+    """Islands that differ by two nats, whatever the effort: the budget pays for 100 of the first 16."""
+    rng, runs = np.random.default_rng(9), []
+
+    def attempt(islands: int, effort: float, rng: np.random.Generator) -> Annealed:
+        runs.append((islands, effort))
+        log_z = 2.0 * rng.standard_normal(islands)
+        return Annealed(log_z, np.zeros((islands, 1)), np.zeros((islands, 1)), round(100 * islands * effort))
+
+    way = Sampler("", attempt, 1.0)
+    way.run(16, 1.0, rng)
+    until(small(5, 1.0), way, 16, 0.1, 100 * 16 * 7.0, rng)
+    (islands, effort), *added = runs[1:]
+    assert effort > 2.0
+    assert islands * effort == pytest.approx(16 * 6.0, rel=0.1)
+    assert len(way.log_z) == islands + sum(more for more, _ in added)
 
 
 def missing(nats: float) -> tuple[Sampler, Sampler]:

@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from math import sqrt
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
@@ -168,18 +167,17 @@ def anneal(
     rng: np.random.Generator,
     moves: int = 1,
     ends: S | None = None,
-    first: float = 1.0,
+    begun: Rung[S] | None = None,
 ) -> Annealed:
-    """Lead particles on islands from the base to the posterior, at first up to so many times as many.
+    """Lead particles on islands from the base, or from where they have ``begun``, to the posterior.
 
     With ``ends``, a draw from the posterior for each island, runs are conditional: one particle ends there,
     led by a path backwards. Moves must then be reversible. The mean of exp(−log_z) is the inverse of the
     evidence.
     """
-    *_, last = climbing(mover, tau, islands, particles, rng, moves, ends=ends, first=first)
+    *_, last = climbing(mover, tau, islands, particles, rng, moves, ends=ends, begun=begun)
     total = last.log_z + log_mean(last.logs) + mover.log_constant
-    steps = islands * moves * sum(crowd(particles, first, high) for high in tau[1:].tolist())
-    return Annealed(total, last.state.counts, last.logs, steps)
+    return Annealed(total, last.state.counts, last.logs, islands * moves * particles * (len(tau) - 1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,39 +199,32 @@ def climbing(
     moves: int = 1,
     always: bool = False,
     ends: S | None = None,
-    first: float = 1.0,
+    begun: Rung[S] | None = None,
 ) -> Iterator[Rung[S]]:
-    """Lead particles from the base to the posterior, and stop at every temperature.
+    """Lead particles from the base, or from where they have ``begun``, and stop at every temperature.
 
     If ``always``, particles are drawn anew at every temperature, so that all count alike. With ``ends`` the
-    first particle of each island is on its way there. At ``first`` there are up to so many times as many.
+    first particle of each island is on its way there.
     """
     path = [] if ends is None else _backwards(mover, tau, ends, moves)
-    many = crowd(particles, first, 0.0)
-    state, logs, log_z = mover.begin(islands * many, rng), np.zeros((islands, many)), np.zeros(islands)
+    if begun is None:
+        state = mover.begin(islands * particles, rng)
+        begun = Rung(0.0, state, np.zeros((islands, particles)), np.zeros(islands))
+    state, logs, log_z = begun.state, begun.logs, begun.log_z
     if path:
-        state.put(np.arange(islands) * many, path[0])
-    yield Rung(0.0, state, logs, log_z)
+        state.put(np.arange(islands) * particles, path[0])
+    yield begun
     for k, (low, high) in enumerate(pairwise(tau.tolist())):
         logs = logs + mover.rise(low, high, state).reshape(logs.shape)
-        many = crowd(particles, first, high)
-        weights = Weights(logs, 1.0 + 1e-9 if always or many != logs.shape[1] else UNEVEN)
+        weights = Weights(logs, 1.0 + 1e-9 if always else UNEVEN)
         if weights.uneven.any():
             log_z = log_z + np.where(weights.uneven, log_mean(logs), 0.0)
-            state = state.take(weights.drawn(rng, bool(path), many))
-            logs = np.where(weights.uneven[:, None], 0.0, logs[:, :many])
+            state = state.take(weights.drawn(rng, bool(path)))
+            logs = np.where(weights.uneven[:, None], 0.0, logs)
         mover.move(state, high, moves)
         if path:
-            state.put(np.arange(islands) * many, path[k + 1])
+            state.put(np.arange(islands) * particles, path[k + 1])
         yield Rung(high, state, logs, log_z)
-
-
-def crowd(particles: int, first: float, tau: float) -> int:
-    """Return how many particles an island has at a temperature: in proportion to 1/√τ, up to some times.
-
-    What is lost at first is lost for good, and moves are cheap there.
-    """
-    return round(particles * min(first, 1.0 / sqrt(max(tau, 1e-9))))
 
 
 def _backwards(mover: Mover[S], tau: Array, ends: S, moves: int) -> list[S]:

@@ -45,6 +45,10 @@ From so many on, more particles are worth more.
 SAFE, EASY = 0.85, 0.25
 """Share of the wanted error that is aimed at; that below which a first run is taken as it is."""
 
+DEAR = 0.125
+"""Share of what is left of the budget that a run which is forgotten may take; where it would take more, all
+that is left goes to one that counts."""
+
 DOUBLINGS = 3
 """Times that islands are doubled at most where two samplers lie apart: errors are then a third as large."""
 
@@ -151,13 +155,15 @@ def until(
     while way.spread > SPREAD or way.stderr > EASY * stderr:
         _tell(problem, way, stderr, budget)
         times, many = way.plan(islands, stderr)
-        last, now = way.spread <= ROUGH, len(way.log_z)
+        now = len(way.log_z)
         room = now * (budget - way.spent) / way.next_cost  # islands with the last effort that can be paid
         if room < min(times * many, now * LESS):
             return
-        many = max(min(many, int(room / times)), islands)
+        dear = way.spread > ROUGH and times * many > DEAR * room  # too dear to be forgotten
+        many = max(int(room / times) if dear else min(many, int(room / times)), islands)
+        last = dear or way.spread <= ROUGH
         way.run(many, min(times, room / many) * way.effort, rng)
-        if last and way.spread <= SPREAD:
+        if last and (dear or way.spread <= SPREAD):
             break
     fill(problem, way, stderr, budget, rng)
 

@@ -5,7 +5,7 @@ gives an unbiased estimate, and islands are independent: their spread tells the 
 same with a particle that ends where Gibbs sampling led it from variational optima is a second opinion, run
 shorter. Where completions are too many, or rows so many that it is far cheaper, annealing begins at the
 variational optima, in all their labellings; where rows are too many to come in at all, at the posterior's
-peaks, or, where rows do not tell all parameters, at the prior, by Hamiltonian steps. Graphs with numeric
+peaks, or, where rows do not tell all parameters, at the posterior of the first thousand. Graphs with numeric
 families are annealed from the prior, with runs that end where Gibbs sampling led from the MAP as a second
 opinion, and those to which nothing is conjugate by a random walk.
 """
@@ -20,11 +20,12 @@ import numpy as np
 from scipy.special import logsumexp
 
 from lacunary.errors import NoEstimateError, ParameterError
+from lacunary.evidence.arriving import ARRIVED, RowsMover, rows_mover
 from lacunary.evidence.bases import Optima, optima
 from lacunary.evidence.chains import NumericChains, check_positive, lay_out
 from lacunary.evidence.estimate import Estimate
 from lacunary.evidence.exact import complete_log_evidences
-from lacunary.evidence.hamiltonian import Hamiltonian, PriorMover, Slopes, prior_mover
+from lacunary.evidence.hamiltonian import Hamiltonian, Slopes
 from lacunary.evidence.imputation import Sequence, sequence
 from lacunary.evidence.movers import NumericMover, Statistics, WalkMover, from_prior
 from lacunary.evidence.peaks import PeakMover, peak_mover
@@ -92,20 +93,23 @@ PEAKED = 25.0
 FLAT = 0.1
 """Curvature along any direction that a path from the peaks needs, if rows tell all parameters."""
 
-PILOTS: dict[type, int] = {WalkMover: 512, PriorMover: 128, PeakMover: 128}
+PILOTS: dict[type, int] = {WalkMover: 512, RowsMover: 128, PeakMover: 128}
 """Particles of a pilot run, along whose differences a random walk goes, or which tell how far steps go."""
 
 GLANCE = 0.5
 """Effort of a first run from the prior where it is a second opinion."""
 
-CROWD = 8.0
-"""Times as many particles at the prior as at the posterior."""
-
 FIRST_WALK = 100.0 * (PILOTS[WalkMover] + 2 * ISLANDS * LEAST)
 """Moves of a random walk's pilot and first run, with about a hundred temperatures."""
 
-FIRST_GLIDE = 100.0 * (PILOTS[PriorMover] + 2 * ISLANDS * LEAST * CROWD / 2)
-"""Steps of a pilot and first run from the prior that follow slopes."""
+FIRST_GLIDE = 50.0 * (PILOTS[RowsMover] + 4 * ISLANDS * LEAST)
+"""Steps of a pilot and first run that follow slopes from the first rows on."""
+
+URN = 0.3
+"""What a multiplication of an urn takes where rows are few, beside one of a sweep."""
+
+STRIDES = 2.0
+"""Moves of a random walk that a step which follows slopes is worth, at least."""
 
 WALKED = 100
 """Free parameters up to which many rows that do not tell them all are taken at once, from the prior."""
@@ -189,27 +193,42 @@ def _of_many_rows(problem: Problem, peaks: Optima, rows: Sampler, rng: np.random
 
     From the peaks only where rows tell all parameters: elsewhere the posterior has long arms.
     """
-    near, prior, walked = peak_mover(peaks, rng), prior_mover(peaks, rng), _walking(problem, rng)
+    near, mover, walked = peak_mover(peaks, rng), rows_mover(peaks, rng, ARRIVED), _walking(problem, rng)
     there = [] if near is None else [_gliding("annealing from the posterior's peaks", near, near.price, rng)]
     if near is not None and near.flattest > PEAKED:
         return [*there, _gliding("annealing back to the peaks", near, near.price, rng, _walked(near))]
-    if prior is None or prior.price > walked.price:
+    if mover is None or mover.price > STRIDES * walked.price:
         cheaper = FIRST_WALK * walked.price < FIRST_RUN * rows.price
         return [walked] if cheaper and problem.dag.layout.free <= WALKED else []
-    along = _gliding("Hamiltonian steps from the prior", prior, prior.price, rng)
-    along.prior = True
+    along = _arriving(mover, rng)
+    if problem.dag.layout.free > WALKED:
+        return []
     if near is not None and near.flattest > FLAT and dimension(problem.dag).rank == problem.dag.layout.free:
         briefly = along.attempt
         along.attempt = lambda islands, effort, rng: briefly(islands, GLANCE * effort, rng)
     else:
         there = []
-    if problem.dag.layout.free > WALKED:
-        return []
-    if FIRST_RUN * rows.price < BUDGET / 8:
-        return [rows, along, *there]
-    if there:
-        return [*there, along]
-    return [along] if FIRST_GLIDE * along.price < FIRST_RUN * rows.price else []
+    glide, one_by_one = FIRST_GLIDE * along.price, FIRST_RUN * rows.price
+    if one_by_one < BUDGET / 8:
+        return [along, rows] if not there and glide < BUDGET / 3 else [rows, along, *there]
+    return [*there, along] if there or glide < one_by_one else []
+
+
+def _arriving(mover: RowsMover, rng: np.random.Generator) -> Sampler:
+    """Return the path of first rows that come in one by one, on islands, and others that arrive together."""
+    assert mover.sequence is not None
+    tau, rows = list[Array](), URN * imputing(mover.sequence).price / mover.price
+
+    def attempt(islands: int, effort: float, rng: np.random.Generator) -> Annealed:
+        if not tau:
+            tau.append(schedule(mover, rng, PILOTS[RowsMover]))
+            mover.seeking = False
+        particles = round(2 * LEAST * effort**0.75)
+        begun, steps = mover.arrive(islands, particles, rng)
+        found = anneal(mover, finer(tau[0], effort**0.25), islands, particles, rng, begun=begun)
+        return replace(found, steps=found.steps + round(steps * rows))
+
+    return Sampler("rows that arrive after the first", attempt, mover.price, points=True, prior=True)
 
 
 def _gliding(
@@ -323,10 +342,9 @@ def annealing(
             tau.append(schedule(mover, rng, PILOTS.get(type(mover), 64)))
             if isinstance(mover, WalkMover | Hamiltonian):
                 mover.seeking = False
-        more, first = effort**0.5, CROWD if isinstance(mover, PriorMover) else 1.0
+        more = effort**0.5
         led = None if ends is None else ends(islands, rng)
-        path = finer(tau[0], 2 * more)
-        return anneal(mover, path, islands, round(LEAST * more), rng, ends=led, first=first)
+        return anneal(mover, finer(tau[0], 2 * more), islands, round(LEAST * more), rng, ends=led)
 
     return Sampler(name, attempt, price, ends is not None)
 
@@ -343,7 +361,7 @@ def _grow(
     """Run the samplers until the best meets the error; tell whether that was interrupted."""
     try:
         main = _chosen(problem, ways, islands, stderr, budget, rng)
-        rough = main.spread > ROUGH
+        rough = main.spread > ROUGH and not main.prior  # from the prior nothing is out of reach
         agreed = _agreed(problem, ways, islands, stderr, PATIENCE * budget, rng) if rough else None
         if agreed is None:
             main = _cheapest(ways, main, stderr) if rough else main
