@@ -3,7 +3,7 @@
     python -m benchmarks.many_rows --setting S --structures K,K,… [--times T] [--seed N] [--out FILE]
 
 adds a line of CSV for each structure: evidence and error, by which sampler, from how many islands, what the
-second sampler says, whether it is flagged, and CPU seconds. With T times the budget, an error of 0.01 is asked
+second sampler says, whether it is flagged, and CPU seconds. With T times the budget an error of 0.01 is asked
 for, so that all of it is spent.
 """
 

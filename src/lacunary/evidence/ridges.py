@@ -148,7 +148,7 @@ def _contrast(theta: Array, weights: Integers, one: Integers, other: Integers, p
         return np.concatenate([m[:, None] + np.exp(s)[..., None] * d[:, None] for m, d, s in both], axis=-1)
 
     def stretch(t: Array) -> Array:
-        return (free[0] - free[1]) * t
+        return np.asarray((free[0] - free[1]) * t)
 
     return _Way(-ends[1], ends[0], stretch, np.concatenate(places), at)
 
