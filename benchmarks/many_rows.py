@@ -13,6 +13,7 @@ import argparse
 import csv
 from pathlib import Path
 from time import process_time
+from typing import Any
 
 import lacunary as lac
 from lacunary.evidence.sampler import BUDGET
@@ -42,7 +43,7 @@ FIELDS = [
 def scored(setting: int, number: int, seed: int, times: float) -> dict[str, object]:
     """Return what is found of one structure."""
     dag, table = graph(structures()[number]), data("apart", 1.0, setting, ROWS)
-    longer = {} if times == 1.0 else {"stderr": 0.01, "budget": times * BUDGET}
+    longer: dict[str, Any] = {} if times == 1.0 else {"stderr": 0.01, "budget": times * BUDGET}
     began = process_time()
     found = lac.score(dag, table, "sampled", prior=lac.Dirichlet(1.0), rng=seed, **longer)
     seconds, details = process_time() - began, found.details

@@ -76,6 +76,6 @@ def test_the_prior_is_left_as_it_is(name: str, alpha: float) -> None:
 def test_what_rows_may_tell_is_no_ridge(arrows: str, hidden: list[str]) -> None:
     """Three children, a parent, children that are married, and a root that is seen."""
     dag = lac.dag(arrows, states=2, hidden=hidden)
-    codes = np.zeros((3, len(dag.names)), dtype=np.int16)
+    codes = np.zeros((3, len(dag.names)), dtype=np.int64)
     codes[:, [dag.names.index(h) for h in hidden]] = HOLE
     assert not ridges(dag, codes)
