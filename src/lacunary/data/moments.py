@@ -173,7 +173,7 @@ def _dated_at_once(
         )
     if order is None:
         return None
-    month, day = {"": "bc", "day first": "ba", "month first": "ab"}[order]
+    month, day = {"": ("b", "c"), "day first": ("b", "a"), "month first": ("a", "b")}[order]
     days = days_of(found["Y"], found[month], found[day])
     if days is None:
         return None
