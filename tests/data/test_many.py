@@ -143,3 +143,17 @@ def test_a_large_gzipped_file_is_read_as_the_file_itself_is(tmp_path: Path) -> N
     packed.write_bytes(packed.read_bytes()[:-40])
     with pytest.raises(lac.FileError, match="broken gzip"):
         lac.read(packed)
+
+
+def test_booleans_of_polars_with_and_without_nulls(tmp_path: Path) -> None:
+    pl = pytest.importorskip("polars")
+    frame = pl.DataFrame(
+        {"a": [True, None, False], "b": [False, False, True], "none": pl.Series([None] * 3, dtype=pl.Boolean)}
+    )
+    frame.write_parquet(tmp_path / "t.parquet")
+    for source in (frame, tmp_path / "t.parquet"):
+        table = lac.read(source, drop=["none"])
+        assert [variable.states for variable in table.schema] == [(False, True)] * 2
+        assert table.codes.tolist() == [[1, 0], [-1, 0], [0, 1]]
+        with pytest.raises(lac.SchemaError, match="none has only holes"):
+            lac.read(source)

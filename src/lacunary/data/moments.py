@@ -173,15 +173,11 @@ def _dated_at_once(
         )
     if order is None:
         return None
-    month, day = {
-        "": ("b", "c"),
-        "day first": ("b", "a"),
-        "month first": ("a", "b"),
-    }[order]
+    month, day = {"": ("b", "c"), "day first": ("b", "a"), "month first": ("a", "b")}[order]
     days = days_of(found["Y"], found[month], found[day])
     if days is None:
         return None
-    seconds: NDArray[np.float64] = 86400.0 * days
+    seconds = np.asarray(86400.0 * days, dtype=np.float64)
     if timed := "H" in found:
         clock = _clock_of(found)
         if clock is None:
@@ -191,7 +187,7 @@ def _dated_at_once(
             ticks = 10**6 * seconds.astype(np.int64) + found["f"] * 10 ** (6 - len(form["f"]))
             if np.abs(ticks).max() >= 2**53:  # which doubles do not hold
                 return None
-            seconds = np.divide(ticks, 1e6, dtype=np.float64)
+            seconds = ticks.astype(np.float64) / 1e6  # which is exact: so the quotient rounds once
     zone = "UTC" if form["zone"] else ""
     said = _said(form[0], EPOCH + timedelta(seconds=float(seconds[0])), timed, zone)
     return Dated(seconds, "times" if timed else "dates", zone, said, doubt, seconds.copy() if zone else None)
