@@ -18,6 +18,7 @@ from scipy.stats import multivariate_t, t
 
 import lacunary as lac
 from lacunary.data.table import HOLE
+from lacunary.errors import NoEstimateError
 from lacunary.infer.expect import expect
 from lacunary.infer.mixed import prepare_mixed
 from lacunary.infer.mixed_complex import complex_expect
@@ -200,6 +201,11 @@ SMOOTH = ("map", "bic", "draper", "laplace", "mled", "cheeseman-stutz", "variati
 @settings(max_examples=8)
 @given(case=unseen(FAMILIES, rows=8))
 def test_estimates_do_not_hang_on_the_names_of_states(method: str, case: Unseen) -> None:
+    if method == "draper" and case.table.weights.sum() < 2 * np.pi:  # above the likelihood: refused
+        for table in (case.table, case.relabelled()):
+            with pytest.raises(NoEstimateError, match="seven rows"):
+                lac.score(case.dag, table, method, stop=FEW)
+        return
     one = lac.score(case.dag, case.table, method, stop=FEW)
     other = lac.score(case.dag, case.relabelled(), method, stop=FEW)
     assert np.isfinite(one.value)
