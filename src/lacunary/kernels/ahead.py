@@ -62,7 +62,7 @@ def _begin(work: str) -> None:
         return
     with _lock:
         if work not in _others:
-            _others[work] = _started([sys.executable, "-m", __name__, work])
+            _others[work] = _started([sys.executable, "-m", __name__, work, str(os.getpid())])
 
 
 def compile_sweep(several: bool) -> None:
@@ -180,5 +180,5 @@ def _follow(parent: int) -> None:
 
 
 if __name__ == "__main__":
-    threading.Thread(target=_follow, args=(os.getppid(),), daemon=True).start()
+    threading.Thread(target=_follow, args=(int(sys.argv[2]),), daemon=True).start()
     compile_for(sys.argv[1])
