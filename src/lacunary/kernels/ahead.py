@@ -46,7 +46,7 @@ def is_at_work() -> bool:
 
     It has ended without result where nothing can be written to.
     """
-    with suppress(OSError):  # then all is compiled here
+    with suppress(OSError, RuntimeError):  # no room, or Python comes to its end: all is compiled here
         _begin(QUESTIONS)
     with _lock:
         return QUESTIONS in _others and _others[QUESTIONS].poll() is None
@@ -76,7 +76,7 @@ def compile_sweep(several: bool) -> None:
 def _started(program: list[str]) -> subprocess.Popen[bytes]:
     """Start a program that finds modules where this one does; an interrupt at the terminal is not for it."""
     nothing = subprocess.DEVNULL
-    paths = os.pathsep.join(path or os.getcwd() for path in sys.path)
+    paths = os.pathsep.join(str(path) or os.getcwd() for path in sys.path)
     told = os.environ | {"PYTHONPATH": paths, "PYTHONSAFEPATH": "1"}
     started = subprocess.Popen(
         program, stdin=nothing, stdout=nothing, stderr=nothing, env=told, start_new_session=True
