@@ -180,5 +180,6 @@ def _follow(parent: int) -> None:
 
 
 if __name__ == "__main__":
-    threading.Thread(target=_follow, args=(int(sys.argv[2]),), daemon=True).start()
+    if sys.platform != "win32":  # there a launcher stands between the two
+        threading.Thread(target=_follow, args=(int(sys.argv[2]),), daemon=True).start()
     compile_for(sys.argv[1])
