@@ -29,6 +29,9 @@ PROGRAM = (
 )
 """The command line without patience: every kernel is compiled when it is first called."""
 
+QUESTIONS = "from lacunary.kernels import ahead; ahead.compile_for(ahead.QUESTIONS); "
+"""What comes before it for one command, which needs but some of what the library's questions do."""
+
 FIRST = ("fit", "holes.csv", "--hidden", "h=2", "--starts", "10")
 """What compiles that all others need too."""
 
@@ -140,9 +143,10 @@ def _run(work: tuple[str, ...], folder: Path, place: str | None) -> float:
 
     told = os.environ | {"LACUNARY_THREADS": "1"}
     told |= {"LACUNARY_CACHE": place} if place else {}
+    program = QUESTIONS + PROGRAM if work[0] == "query" else PROGRAM
     began = monotonic()
     ran = subprocess.run(
-        [sys.executable, "-c", PROGRAM, *work], cwd=folder, env=told, capture_output=True, text=True
+        [sys.executable, "-c", program, *work], cwd=folder, env=told, capture_output=True, text=True
     )
     if ran.returncode:
         said = (ran.stderr.strip().splitlines() or ["nothing was said"])[-1]

@@ -61,7 +61,7 @@ class interpreted:
         if is_promoted(questions):
             self._began = 0.0
             return
-        if self._many or is_due(questions.ask, questions.collect):
+        if self._many or is_due(orders, buckets, questions):
             promote(orders, buckets, questions)
         self._began = 0.0 if is_promoted(questions) else time.perf_counter()
 

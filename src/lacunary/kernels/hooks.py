@@ -8,7 +8,7 @@ Where a version of Numba lacks one of them, its public ``cache=True`` is used in
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -20,7 +20,7 @@ from llvmlite import binding
 from lacunary.kernels import store
 from lacunary.kernels.compiling import listeners, uncollected, uninterrupted
 
-__all__ = ["PRESENT", "compiled_by", "is_stored"]
+__all__ = ["PRESENT", "are_stored", "compiled_by", "is_stored"]
 
 LIBRARY = (
     "_optimize_final_module",
@@ -106,18 +106,25 @@ def _publicly(njit: Any, function: Callable[..., object], settings: dict[str, An
 
 
 def is_stored(function: Callable[..., object]) -> bool:
-    """Whether there is code for a kernel on disk, for whatever types."""
+    """Return whether a kernel was on disk, for whatever types, when this process first looked."""
     return _name(function) in _stored()
 
 
-@cache
-def _stored() -> frozenset[str]:
-    """Return the kernels for which there is code on disk, as this process met it."""
+def are_stored(functions: Iterable[Callable[..., object]]) -> bool:
+    """Return whether there is code for kernels on disk by now."""
+    return _listed().issuperset(map(_name, functions))
+
+
+def _listed() -> frozenset[str]:
+    """Return the kernels for which there is code on disk."""
     found: set[str] = set()
     for place in _shelves():
         with suppress(OSError):
             found.update(file.name.rpartition("-")[0] for file in place.iterdir())
     return frozenset(found)
+
+
+_stored = cache(_listed)
 
 
 def _name(function: Callable[..., object]) -> str:

@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from contextlib import suppress
 from threading import Lock
 from types import FunctionType, ModuleType
 from typing import Any
 
-__all__ = ["LOADING", "PATIENCE", "in_use", "is_due", "is_promoted", "promote", "spend"]
+__all__ = ["LOADING", "PATIENCE", "are_stored", "in_use", "is_due", "is_promoted", "promote", "spend"]
 
 LOADING = 0.2
 """Seconds that a process spends on plain functions before it loads compiled ones, if they are on disk."""
 
+LOADED = 0.05
+"""Seconds of that where the compiler's own modules are there already, which is most of what is loaded."""
+
 PATIENCE = 0.5
-"""Seconds that it spends on them before they are compiled: ten times as long, once per machine.
+"""Seconds that it spends on them before they are compiled, by another process if there can be one.
 
 Who has asked for so long keeps asking, and has answers in a thirtieth of the time from then on.
 """
+
+LOOK = 0.1
+"""Seconds spent on plain functions after which it is looked again whether compiled ones are there."""
 
 _twins: dict[str, ModuleType] = {}
 """By their names, the compiled forms of modules."""
 
 _spent = [0.0]
+_look = [0.0]
+"""Seconds spent, and how many it takes until the store is looked at next."""
+
 _lock = Lock()
 
 
@@ -31,15 +40,40 @@ def spend(seconds: float) -> None:
     _spent[0] += seconds
 
 
-def is_due(*functions: Callable[..., object]) -> bool:
-    """Return whether enough was spent, or a plain function's compiled form is on disk and quick to load."""
-    if _spent[0] >= PATIENCE:
-        return True
-    if _spent[0] <= LOADING and "lacunary.kernels.compile" not in sys.modules:
-        return False
-    from lacunary.kernels.hooks import is_stored
+def is_due(*modules: ModuleType) -> bool:
+    """Return whether to run modules' functions compiled from now on.
 
-    return any(map(is_stored, functions))
+    They are on disk and enough was spent to load them; or more was spent, and no other process compiles them.
+    """
+    spent = _spent[0]
+    if spent < _look[0] or spent < min(_loading(), PATIENCE):
+        return False
+    _look[0] = spent + LOOK
+    if are_stored(*modules):
+        return True
+    if spent < PATIENCE:
+        return False
+    from lacunary.kernels import ahead
+
+    return not ahead.is_at_work()
+
+
+def _loading() -> float:
+    return LOADED if "lacunary.kernels.compile" in sys.modules else LOADING
+
+
+def are_stored(*modules: ModuleType) -> bool:
+    """Return whether all that Python calls is on disk; the compiler is loaded only where that may be."""
+    from lacunary.kernels import store
+
+    entries = [getattr(module, name) for module in modules for name in module.ENTRIES]
+    names = [f"{one.__module__.rpartition('.')[2]}.{one.__name__}" for one in entries]
+    with suppress(OSError):
+        if "lacunary.kernels.compile" in sys.modules or not any(map(store.is_cold, names)):
+            from lacunary.kernels import hooks
+
+            return hooks.are_stored(entries)
+    return False
 
 
 def is_promoted(module: ModuleType) -> bool:

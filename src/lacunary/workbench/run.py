@@ -30,10 +30,8 @@ __all__ = ["LOOPBACK", "Server", "serve_model", "workbench"]
 LOOPBACK = ("127.0.0.1", "localhost")
 WARM = """
 import lacunary as lac
-engine = lac.alarm().engine()
-for state in ("LOW", "HIGH") * 30:
-    engine.set("HR", state)
-    engine.marginals()
+from lacunary.kernels import ahead
+ahead.compile_for(ahead.QUESTIONS)
 lac.classes(lac.house_votes().head(20), [2], starts=2)
 """
 """What compiles the kernels that clicks and first jobs need, in a process of its own."""
@@ -146,9 +144,11 @@ def _warm() -> None:
     def warm() -> None:
         done = subprocess.run([sys.executable, "-c", WARM], capture_output=True, check=False)
         if done.returncode == 0:
+            from lacunary.kernels import buckets, orders, promote, questions
             from lacunary.workbench.asking import Asked
 
-            for _ in range(40):
+            if promote.are_stored(orders, buckets, questions):
+                promote.promote(orders, buckets, questions)
                 Asked(lac.asia()).ask({"smoke": "yes"})
 
     Thread(target=warm, daemon=True).start()
