@@ -157,8 +157,9 @@ class Commands(TyperGroup):
                     sys.stdout.flush()
         except (typer.Exit, typer.Abort, MISUSED):
             raise
-        except KeyboardInterrupt:
-            complain("interrupted; nothing was written")
+        except KeyboardInterrupt as pressed:
+            why = f": {pressed}" if str(pressed) else ""
+            complain(f"interrupted{why}; nothing was written")
             raise typer.Exit(INTERRUPTED) from None
         except LacunaryError as problem:
             complain(prompted(str(problem)))

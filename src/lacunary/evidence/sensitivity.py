@@ -138,6 +138,10 @@ def sensitivity(
     watch, **options
         As in `lacunary.compare`.
 
+    Notes
+    -----
+    An interrupt ends it after the prior at work: ``alphas`` of the result are those that were tried.
+
     Examples
     --------
     >>> import lacunary as lac
@@ -156,9 +160,16 @@ def sensitivity(
     rows, done = as_source(table), list[Comparison]()
     for alpha in alphas:
         told = None if watch is None else _under(watch, len(done), len(alphas), alpha)
-        done.append(compare(asked, rows, named, prior=make(float(alpha)), watch=told, **options))
+        try:
+            done.append(compare(asked, rows, named, prior=make(float(alpha)), watch=told, **options))
+        except KeyboardInterrupt:
+            if not done:
+                raise
+            break
+        if done[-1].interrupted:
+            break
     word = prior if isinstance(prior, str) else getattr(prior, "__name__", "alpha")
-    return Sensitivity(np.array(alphas, dtype=np.float64), tuple(done), word)
+    return Sensitivity(np.array(alphas[: len(done)], dtype=np.float64), tuple(done), word)
 
 
 def _under(
