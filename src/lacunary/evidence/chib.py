@@ -28,6 +28,7 @@ from scipy.special import logsumexp
 
 from lacunary.errors import NoEstimateError, TooWideError
 from lacunary.evidence.chains import (
+    FEWEST,
     NumericChains,
     TableChains,
     check_positive,
@@ -45,7 +46,6 @@ from lacunary.family.numeric import NumericFamily
 from lacunary.learn.align import Swap, relabelled
 from lacunary.maths import special
 from lacunary.maths.arrays import Array, Booleans, Integers
-from lacunary.maths.mixing import LEAST
 from lacunary.maths.special import log_rising
 from lacunary.model.dag import Dag
 from lacunary.model.swaps import Swaps
@@ -155,7 +155,7 @@ def _posterior(
     tau = np.concatenate([ramp, np.ones(max(burn - burn // 2, 0) + draws)])
     walks = laid.walk(tau, seeds(rng, chains), keep=("counts",), partly=True)
     states = walks.counts[:, len(tau) - 1 - draws :]
-    if len(states) < least or states.shape[1] < min(LEAST, draws):
+    if len(states) < least or states.shape[1] < min(FEWEST, draws):
         raise KeyboardInterrupt
     return states, np.zeros(len(states))
 

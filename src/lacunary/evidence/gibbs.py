@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from lacunary.evidence.chains import check_positive, lay_out, seeds
+from lacunary.evidence.chains import FEWEST, check_positive, lay_out, seeds
 from lacunary.evidence.problem import Problem
 from lacunary.evidence.schedule import straight
 from lacunary.maths.arrays import Array
-from lacunary.maths.mixing import LEAST
 
 __all__ = ["gibbs"]
 
@@ -40,6 +39,6 @@ def gibbs(
     tau, generator = np.concatenate([ramp, ones]), np.random.default_rng(problem.rng if rng is None else rng)
     walks = laid.walk(tau, seeds(generator, chains), every=thin, keep=(laid.telling,), partly=partly)
     drawn = laid.parameters(walks, wait, generator)
-    if drawn.shape[1] < min(LEAST, draws):
+    if drawn.shape[1] < min(FEWEST, draws):
         raise KeyboardInterrupt
     return drawn

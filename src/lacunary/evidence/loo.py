@@ -11,7 +11,7 @@ import numpy as np
 from lacunary.budget import budgeted, reserve
 from lacunary.data.source import row_weights
 from lacunary.errors import NoEstimateError, ParameterError, TableError, TooWideError
-from lacunary.evidence.chains import check_positive
+from lacunary.evidence.chains import FEWEST, check_positive
 from lacunary.evidence.diagnostics import lone_rows, said_rhat, sticky_note
 from lacunary.evidence.estimate import INTERRUPTED
 from lacunary.evidence.gibbs import gibbs
@@ -232,7 +232,7 @@ def _densities(problem: Problem, theta: Array) -> Array:
             problem.say("log-densities by row and draw", k / len(flat))
             parts.append(problem.prepared.log_evidence(flat[k : k + AT_ONCE]))
     except KeyboardInterrupt:
-        if sum(map(len, parts)) < min(LEAST, draws) * chains:
+        if sum(map(len, parts)) < min(FEWEST, draws) * chains:
             raise
     logs = np.concatenate(parts)
     whole = len(logs) // chains

@@ -206,9 +206,9 @@ def estimate(
 def _too_soon(dag: Dag, method: str, options: set[str]) -> str:
     """Say that an estimate had found nothing yet when it was interrupted, and what is sooner had."""
     said = f"{method!r} had found nothing yet that could be returned"
-    sooner = [m for m in ("cheeseman-stutz", "variational", "laplace") if m in able(dag)]
+    sooner = [repr(m) for m in ("cheeseman-stutz", "variational", "laplace") if m in able(dag)]
     sampler = options & {"chains", "islands"}
-    return f"{said}; {' and '.join(sooner)} are sooner had" if sampler and len(sooner) > 1 else said
+    return f"{said}; sooner had: {', '.join(sooner)}" if sampler and sooner else said
 
 
 def able(dag: Dag) -> tuple[str, ...]:
