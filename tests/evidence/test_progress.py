@@ -150,7 +150,7 @@ def test_chib_interrupted_says_what_its_islands_do(done: int, monkeypatch: pytes
 
 
 def test_the_error_of_an_interrupted_chib_is_larger(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a quarter of the islands, twice as large in the mean; of eight problems' mean, more than as large."""
+    """With a quarter of the islands, errors are twice as large in the mean: larger over eight problems."""
     ratios = []
     for seed in range(8):
         problem = classes(seed, rows=12)
@@ -188,7 +188,9 @@ def gaussian() -> tuple[lac.Dag, lac.Table]:
 def test_chains_side_by_side_leave_the_draws_they_have(kept: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Eight draws of a chain are the fewest that say anything."""
     graph, table = gaussian()
-    stop_after(monkeypatch, Completions, "draw", 1 + 50 + kept)  # 25 steps anneal and 25 stay before the first
+    stop_after(
+        monkeypatch, Completions, "draw", 1 + 50 + kept
+    )  # 25 steps anneal and 25 stay before the first
     if kept < 8:
         with pytest.raises(KeyboardInterrupt):
             lac.score(graph, table, "chib", draws=100, burn=50)
@@ -274,5 +276,5 @@ def test_a_ladder_that_is_missing_leaves_a_floor(method: Callable[..., Any]) -> 
 def test_without_a_ladder_there_is_nothing(method: str) -> None:
     problem = classes(3, rows=12)
     _, tell = listener(lambda what, part: what.startswith("ladder 1 of"))
-    with pytest.raises(KeyboardInterrupt, match="had found nothing yet.*sooner had: 'cheeseman-stutz'"):
+    with pytest.raises(KeyboardInterrupt, match=r"had found nothing yet.*sooner had: 'cheeseman-stutz'"):
         lac.score(problem.dag, problem.table, method, watch=tell)

@@ -128,6 +128,12 @@ class Command(TyperCommand):
         return leave_alone(super().get_params(ctx))
 
 
+def end(found: Any) -> None:
+    """End as what was interrupted does, where that is what has been shown."""
+    if found.interrupted:
+        raise typer.Exit(INTERRUPTED)
+
+
 class Commands(TyperGroup):
     """Commands that are loaded when they are called, and whose failures are one message, not a traceback."""
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 import lacunary as lac
-from lacunary.cli.app import INTERRUPTED, command, note, without_note
+from lacunary.cli.app import command, end, note, without_note
 from lacunary.cli.arguments import (
     NUMBERS,
     Data,
@@ -122,7 +122,7 @@ def score(
         emit({**{name: getattr(found, name) for name in told}, **unsure})
     else:
         _print(found)
-    _end(found)
+    end(found)
 
 
 def _print(found: lac.Estimate) -> None:
@@ -142,12 +142,6 @@ def _print(found: lac.Estimate) -> None:
     if doubt := found.details.get("note"):
         show(str(doubt))
     note(found.doubts)
-
-
-def _end(found: lac.Estimate | lac.Comparison) -> None:
-    """End as what was interrupted does, when what there is has been shown."""
-    if found.interrupted:
-        raise typer.Exit(INTERRUPTED)
 
 
 def _sides(found: Any) -> list[str]:
@@ -183,9 +177,10 @@ def compare(
 ) -> None:
     """Weigh several models of the same columns against each other by their marginal likelihood.
 
-    Interrupted, it shows what is done by then. Prints the log evidence of every model by every estimate, in nats, higher is better, and the posterior
-    probability of each model, with 95 % intervals that carry the error of sampled estimates. --json prints a
-    list of: model, method, log_evidence, stderr, kind, where, too_low, trustworthy, probability,
+    Prints the log evidence of every model by every estimate, in nats, higher is better, and the posterior
+    probability of each model, with 95 % intervals that carry the error of sampled estimates; interrupted,
+    what is done by then. --json prints a list of: model, method, log_evidence, stderr, kind, where,
+    too_low, trustworthy, probability,
     probability_low, probability_high, rank, parameters, dimension, seconds.
     """
     with Waiting(f"reading {data}") as waiting:
@@ -210,7 +205,7 @@ def compare(
         if len(found.models) > 1:
             _tell(found)
         say_written((figure,))
-    _end(found)
+    end(found)
 
 
 @command(

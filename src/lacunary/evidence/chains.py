@@ -27,7 +27,16 @@ from lacunary.infer.completions import Completions, completions_of
 from lacunary.infer.walker import Walker, Walks
 from lacunary.maths.arrays import Array
 
-__all__ = ["FEWEST", "Chains", "NumericChains", "TableChains", "check_positive", "draw_parameters", "lay_out", "seeds"]
+__all__ = [
+    "FEWEST",
+    "Chains",
+    "NumericChains",
+    "TableChains",
+    "check_positive",
+    "draw_parameters",
+    "lay_out",
+    "seeds",
+]
 
 
 FEWEST = 8

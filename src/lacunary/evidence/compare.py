@@ -107,8 +107,8 @@ class Comparison:
         """Return the posterior probability of each model according to one method.
 
         It is NaN where the error of Monte Carlo estimates exceeds what tells a model from its strongest
-        rival, or is not to be trusted, and where an estimate is wrong, see `too_low`: `intervals` says what is
-        known, and `shares` why.
+        rival, or is not to be trusted, and where an estimate is wrong, see `too_low`: `intervals` says what
+        is known, and `shares` why.
         """
         known = (share.probability for share in self.shares(method))
         return np.array([np.nan if p is None else p for p in known])

@@ -329,8 +329,8 @@ def _note(problem: Problem, climbed: Ladders) -> str:
     if climbed.missing:
         stand, all_ = len(climbed.parts), len(climbed.parts) + climbed.missing
         notes.append(
-            f"{stand} of {all_} ladders stand, and what the others lead to is missing: but for its error it is "
-            "a floor"
+            f"{stand} of {all_} ladders stand, and what the others lead to is missing: but for its error it "
+            "is a floor"
         )
     if climbed.spread > AGREE:
         notes.append(
@@ -357,7 +357,7 @@ def ladders(problem: Problem, temperatures: int, draws: int, burn: int, chains: 
     movers = _movers(problem, laid, generator)
     many = [max(round(share * draws), min(LEAST, draws)) for _, share in movers]
     laid.check_room(chains, temperatures * sum(many), ("counts",))
-    parts = []
+    parts = list[Ladder]()
     for (mover, _), particles in zip(movers, many, strict=True):
         try:
             problem.say(f"ladder {len(parts) + 1} of {len(movers)}", len(parts) / len(movers))

@@ -10,6 +10,7 @@ import numpy as np
 
 from lacunary.budget import budgeted, reserve
 from lacunary.data.source import row_weights
+from lacunary.data.table import HOLE
 from lacunary.errors import NoEstimateError, ParameterError, TableError, TooWideError
 from lacunary.evidence.chains import FEWEST, check_positive
 from lacunary.evidence.diagnostics import lone_rows, said_rhat, sticky_note
@@ -19,6 +20,7 @@ from lacunary.evidence.powered import powered
 from lacunary.evidence.problem import Problem, Tell
 from lacunary.evidence.score import pose
 from lacunary.infer.belief import Prior
+from lacunary.infer.completions import check_whole
 from lacunary.learn.fit import Fit
 from lacunary.maths.arrays import Array
 from lacunary.maths.mixing import AGREE, LEAST, effective_size, split_rhat
@@ -114,8 +116,12 @@ class Loo:
 
     @property
     def trustworthy(self) -> bool:
-        """Whether chains agree, all rows' weights have a shape that can be trusted, and all draws are there."""
-        return not (self.unseen or self.interrupted) and not (self.pareto_k > self.good).any() and self.rhat <= AGREE
+        """Whether chains agree, all rows' weights have a shape to be trusted, and no draws are missing."""
+        return (
+            not (self.unseen or self.interrupted)
+            and not (self.pareto_k > self.good).any()
+            and self.rhat <= AGREE
+        )
 
     def _warnings(self) -> str:
         """Say what is not to be trusted, a line for each; nothing if all is."""
@@ -265,11 +271,10 @@ def loo_of(log_density: Array, weights: Array) -> Loo:
 def _drawn(problem: Problem, draws: int, burn: int, chains: int) -> Array:
     """Return parameters from the posterior, for standardised columns; (chains, draws, size).
 
-    Interrupted, there are fewer chains, or draws. Completions are drawn of whole rows only.
+    Interrupted, there are fewer chains, or draws.
     """
     rng = np.random.default_rng(problem.rng)
-    weights = row_weights(problem.table)
-    if problem.dag.implied or problem.fixed or np.any(weights != np.round(weights)):
+    if problem.dag.implied or problem.fixed:
         kept = powered(problem, 1.0, chains=chains, draws=4 * draws, burn=4 * burn, rng=rng, keep=True)
         return kept.theta[:, ::4][:, :draws]
     return gibbs(problem, draws, burn=burn, chains=chains, rng=rng, partly=True)
@@ -293,6 +298,13 @@ def _check(problem: Problem) -> None:
             f"'loo' draws weights of {family.name} families, as that of {problem.dag.names[i]}, in discrete "
             "networks only; give it a table instead, or leave the continuous columns out"
         )
+    if not (problem.dag.implied or problem.fixed):
+        codes, reals, weights = problem.rows("leaving rows out")
+        discrete = np.array(problem.dag.schema.sizes) > 0
+        hollow = (codes[:, discrete] == HOLE).any(axis=1)
+        if not discrete.all():
+            hollow |= np.isnan(reals[:, ~discrete]).any(axis=1)
+        check_whole(weights[hollow], "give such rows whole weights, or leave them out")
 
 
 def _check_room(problem: Problem, draws: int) -> None:

@@ -39,11 +39,14 @@ class Sensitivity:
     prior
         What α is: "dirichlet", the weight of every parameter, "bdeu", the rows the prior is worth, or the
         name of a function from α to a prior.
+    interrupted
+        Whether it was broken off, so that other hyperparameters were not tried.
     """
 
     alphas: Array
     comparisons: tuple[Comparison, ...]
     prior: str
+    interrupted: bool = False
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -108,6 +111,7 @@ class Sensitivity:
                 lines.append(f"{alpha:<10g}" + "".join(f"{cell:>{width + 1}}" for cell in row))
         for alpha, found in zip(self.alphas, self.comparisons, strict=True):
             lines += [f"at {alpha:g}, {warning}" for warning in found.warnings()]
+        lines += ["it was interrupted, and other priors were not tried"] if self.interrupted else []
         lines += [f"note: {self.doubts}"] if self.doubts else []
         return "\n".join(line.rstrip() for line in lines)
 
@@ -157,7 +161,7 @@ def sensitivity(
     make = prior if callable(prior) else MAKERS[prior]
     asked: Any = models if isinstance(models, Mapping | list | tuple) else [models]
     named = [methods] if isinstance(methods, str) else list(methods)
-    rows, done = as_source(table), list[Comparison]()
+    rows, done, interrupted = as_source(table), list[Comparison](), False
     for alpha in alphas:
         told = None if watch is None else _under(watch, len(done), len(alphas), alpha)
         try:
@@ -165,11 +169,11 @@ def sensitivity(
         except KeyboardInterrupt:
             if not done:
                 raise
-            break
-        if done[-1].interrupted:
+            interrupted = True
+        if interrupted := interrupted or done[-1].interrupted:
             break
     word = prior if isinstance(prior, str) else getattr(prior, "__name__", "alpha")
-    return Sensitivity(np.array(alphas[: len(done)], dtype=np.float64), tuple(done), word)
+    return Sensitivity(np.array(alphas[: len(done)], dtype=np.float64), tuple(done), word, interrupted)
 
 
 def _under(

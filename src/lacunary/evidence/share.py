@@ -11,7 +11,16 @@ from scipy.special import logsumexp
 from lacunary.evidence.estimate import Estimate
 from lacunary.maths.arrays import Array, Booleans
 
-__all__ = ["Share", "expected_shares", "proven_too_low", "rounding", "sampling", "shares", "tied", "why_unsure"]
+__all__ = [
+    "Share",
+    "expected_shares",
+    "proven_too_low",
+    "rounding",
+    "sampling",
+    "shares",
+    "tied",
+    "why_unsure",
+]
 
 TIE = 1e-9
 """Relative difference of log evidences that may be rounding."""

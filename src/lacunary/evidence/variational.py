@@ -51,7 +51,7 @@ def variational(
 
 
 def _standardised(problem: Problem, posterior: Belief) -> Belief:
-    """Return the posterior of standardised columns; refuse columns that leave it no digits in their own units."""
+    """Return the posterior of standardised columns; refuse it where columns' own units leave it no digits."""
     try:
         return problem.scale.believed_inside(posterior)
     except ParameterError:
@@ -65,6 +65,6 @@ def _standardised(problem: Problem, posterior: Belief) -> Belief:
         if not flat:
             what, way = "a column varies too little beside its mean", "subtract its mean"
         raise NoEstimateError(
-            f"{what}, so that no digits are left for the variance of its posterior in the column's own units; "
-            f"{way}, or use 'cheeseman-stutz' or 'sampled'"
+            f"{what}, so that no digits are left for the variance of its posterior in the column's own "
+            f"units; {way}, or use 'cheeseman-stutz' or 'sampled'"
         ) from None
