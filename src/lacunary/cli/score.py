@@ -180,8 +180,8 @@ def compare(
     Prints the log evidence of every model by every estimate, in nats, higher is better, and the posterior
     probability of each model, with 95 % intervals that carry the error of sampled estimates; interrupted,
     what is done by then. --json prints a list of: model, method, log_evidence, stderr, kind, where,
-    too_low, trustworthy, probability,
-    probability_low, probability_high, rank, parameters, dimension, seconds.
+    too_low, trustworthy, probability, probability_low, probability_high, rank, parameters,
+    dimension, seconds.
     """
     with Waiting(f"reading {data}") as waiting:
         named, table = candidates.read(data, reading)
