@@ -28,6 +28,8 @@ from lacunary.cli.delimited import Sheet
 from lacunary.cli.listed import made
 from lacunary.data import datasets
 from lacunary.data.datasets import dataset_path
+from lacunary.evidence.imputation import Sequence
+from lacunary.infer.walker import Walker
 from lacunary.learn.found import Climbs
 from tests import naive
 
@@ -815,6 +817,72 @@ def test_demo_for_people_and_its_interruption(monkeypatch: pytest.MonkeyPatch) -
     assert result.out == ""
     assert "interrupted; nothing was written" in result.err
     assert os.listdir("other") == []
+
+
+def breaking_off(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, calls: int) -> None:
+    """Interrupt the call after so many of a method."""
+    whole, left = getattr(owner, name), iter(range(calls))
+
+    def stopped(*given: Any, **options: Any) -> Any:
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+        return whole(*given, **options)
+
+    monkeypatch.setattr(owner, name, stopped)
+
+
+GRAPHS = ("party -> crime", "party; crime")
+
+
+def test_an_interrupted_score_shows_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    breaking_off(monkeypatch, Sequence, "_island", 1 + 3)  # the first is a pilot
+    with lac.threads(1):
+        result = Result("score", "house_votes", GRAPHS[0], "--method", "chib")
+    assert result.code == 130
+    assert "Monte Carlo; higher is better" in result.out
+    assert "it was interrupted, and this is what had been found by then" in result.out
+
+
+def test_a_score_that_has_nothing_says_what_is_sooner_had(monkeypatch: pytest.MonkeyPatch) -> None:
+    breaking_off(monkeypatch, Sequence, "_island", 1 + 1)
+    with lac.threads(1):
+        result = Result("score", "house_votes", GRAPHS[0], "--method", "chib")
+    assert result.code == 130
+    assert result.out == ""
+    assert "interrupted: 'chib' had found nothing yet" in result.err
+    assert "sooner had: 'cheeseman-stutz'" in result.err
+
+
+def test_an_interrupted_comparison_shows_what_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    from lacunary.cli import show
+
+    breaking_off(monkeypatch, show.Waiting, "say", 1 + 1)
+    result = Result("compare", "house_votes", *GRAPHS, "--methods", "exact", "--json")
+    assert result.code == 130
+    assert [row["kind"] for row in json.loads(result.out)] == ["exact", "not done"]
+    monkeypatch.undo()
+    breaking_off(monkeypatch, show.Waiting, "say", 1 + 1)
+    result = Result("compare", "house_votes", *GRAPHS, "--methods", "exact")
+    assert result.code == 130
+    assert "exact of party; crime: not done: the comparison was interrupted" in result.out
+    assert "exact: none, because there is no estimate of party; crime" in result.out
+
+
+def test_an_interrupted_range_of_priors_shows_those_that_were_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    from lacunary.cli import show
+
+    breaking_off(monkeypatch, show.Waiting, "say", 1 + 1)
+    result = Result("sensitivity", "house_votes", GRAPHS[0], "--methods", "exact", "--alphas", "0.5,1")
+    assert result.code == 130
+    assert "it was interrupted, and other priors were not tried" in result.out
+
+
+def test_interrupted_predictions_show_what_they_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    breaking_off(monkeypatch, Walker, "_trail", 3)
+    with lac.threads(1):
+        result = Result("loo", "house_votes", GRAPHS[0], "--draws", 20)
+    assert result.code == 130
+    assert "20 draws of 3 chains" in result.out
 
 
 # The process

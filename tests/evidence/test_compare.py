@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,10 +13,15 @@ from lacunary.data.read import read
 from lacunary.data.table import Table
 from lacunary.errors import NoEstimateError, ParameterError, SchemaError
 from lacunary.evidence.compare import Comparison, compare
+from lacunary.evidence.estimate import Estimate
+from lacunary.evidence.imputation import Sequence
 from lacunary.evidence.score import METHODS
 from lacunary.evidence.score import score as weigh
+from lacunary.evidence.sensitivity import sensitivity
+from lacunary.evidence.share import why_unsure
 from lacunary.infer.belief import BDeu
 from lacunary.infer.network import Network, random_network
+from lacunary.infer.parallel import threads
 from lacunary.learn.fit import Fit, fit
 from lacunary.model.make import dag, naive_bayes
 
@@ -53,9 +59,9 @@ def test_points_of_an_estimate_are_said_of_models(votes: Table) -> None:
 
 
 def test_probabilities_follow_bayes_rule(found: Comparison, votes: Table) -> None:
-    values = found.values("bic")
+    values = found.values("variational")
     odds = np.exp(values - values.max())
-    assert found.probabilities("bic") == pytest.approx(odds / odds.sum(), rel=1e-12)
+    assert found.probabilities("variational") == pytest.approx(odds / odds.sum(), rel=1e-12)
     graphs = list(found.models.values())
     tilted = compare(graphs, votes, ["bic"], model_prior=[1.0, 0.0, 0.0], starts=4)
     assert tilted.probabilities("bic") == pytest.approx([1.0, 0.0, 0.0], abs=0)
@@ -63,14 +69,20 @@ def test_probabilities_follow_bayes_rule(found: Comparison, votes: Table) -> Non
 
 
 def test_the_frame_has_a_row_a_model_and_method(found: Comparison) -> None:
+    """BIC lies below the variational bounds by more than half a nat: it ranks, but tells no probabilities."""
     frame = found.to_frame("pandas")
     assert len(frame) == 6
     assert set(frame["rank"]) == {1, 2, 3}
-    assert frame.groupby("method")["probability"].sum().to_numpy() == pytest.approx([1.0, 1.0], abs=1e-12)
+    told = frame.groupby("method")["probability"]
+    assert told.sum()["variational"] == pytest.approx(1.0, abs=1e-12)
+    assert told.count()["bic"] == 0
     assert found.to_frame("dict")["parameters"][:3] == [6, 13, 20]
 
 
 def test_averages_mix_the_models_by_their_probabilities(found: Comparison, votes: Table) -> None:
+    with pytest.raises(ParameterError, match="below a proven lower bound; average by another"):
+        found.average("bic")
+    found = compare(list(found.models.values()), votes, "bic", starts=4)
     average = found.average("bic")
     rows = votes.take(np.arange(5))
     models = [model for name in found.models for model, _ in found._predictors(name, "bic")]
@@ -238,3 +250,94 @@ def test_fractional_rows_with_holes_are_refused_with_what_takes_them(method: str
     assert others
     for other in others:
         assert np.isfinite(weigh(graph, table, other).value)
+
+
+def stopping(where: int) -> tuple[list[str], Any]:
+    """Return what was told of a comparison, and who listens and interrupts the task of that number."""
+    told: list[str] = []
+
+    def watch(done: int, total: int, what: str) -> None:
+        told.append(what)
+        if done == where:
+            raise KeyboardInterrupt
+
+    return told, watch
+
+
+def test_one_interrupt_ends_the_comparison_with_what_is_there(votes: Table) -> None:
+    graphs = {"one": dag("; ".join(votes.schema.names), schema=votes.schema)}
+    graphs |= {str(k): naive_bayes(votes.schema, hidden="bloc", states=k) for k in (2, 3)}
+    told, watch = stopping(3)
+    found = compare(graphs, votes, ["bic", "mled"], starts=1, watch=watch)
+    assert told == ["one: bic", "one: mled", "2: bic", "2: mled"]
+    assert found.interrupted
+    assert [found.estimated(method) for method in found.methods] == [("one", "2"), ("one",)]
+    assert np.isnan(found.probabilities("bic")).all()
+    kinds = [row["kind"] for row in found.rows()]
+    assert [kind == "not done" for kind in kinds] == [False, False, True, False, True, True]
+    said = str(found)
+    assert "bic of 3: not done: the comparison was interrupted" in said
+    assert "mled of 2, 3: not done: the comparison was interrupted" in said
+    assert "refused" not in said
+    with pytest.raises(NoEstimateError, match="no estimate of 3"):
+        found.best("bic")
+    whole = compare(graphs, votes, ["bic"], starts=1)
+    assert not whole.interrupted
+    assert found.values("bic")[:2] == pytest.approx(whole.values("bic")[:2], rel=1e-12)
+
+
+def test_an_interrupt_before_the_first_estimate_goes_on(votes: Table) -> None:
+    graph = naive_bayes(votes.schema, hidden="bloc", states=1)
+    with pytest.raises(KeyboardInterrupt):
+        compare({"a": graph, "b": graph}, votes, ["bic"], watch=stopping(0)[1])
+
+
+def test_an_estimate_that_was_interrupted_ends_the_comparison(
+    votes: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It returns what it has, and the next is not begun."""
+    graph = naive_bayes(votes.schema, hidden="bloc", states=2)
+    graphs, table = {"a": graph, "b": graph}, votes.take(np.arange(20))
+    whole, left = Sequence._island, iter(range(1 + 5))  # of which the first is a pilot
+
+    def island(*given: Any, **options: Any) -> Any:
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+        return whole(*given, **options)
+
+    monkeypatch.setattr(Sequence, "_island", island)
+    with threads(1):
+        found = compare(graphs, table, ["chib", "bic"], starts=1, options={"chib": {"draws": 32}})
+    assert found.interrupted
+    assert found.estimated("chib") == ("a",)
+    assert found.estimated("bic") == ()
+    assert found.estimates["a"]["chib"].details["freedom"] == 4
+
+
+def test_sensitivity_ends_at_an_interrupt_with_what_was_tried(votes: Table) -> None:
+    graph = naive_bayes(votes.schema, hidden="bloc", states=1)
+    found = sensitivity(graph, votes, "bic", alphas=[0.5, 1.0, 2.0], watch=stopping(1)[1])
+    assert found.alphas.tolist() == [0.5]
+    assert found.values().shape == (1, 1)
+
+
+def test_formulas_that_are_proven_too_low_tell_no_probabilities_but_rank(
+    found: Comparison, votes: Table
+) -> None:
+    """BIC lies below the variational bound of every model by more than half a nat."""
+    assert any(found.too_low(name, "bic") for name in found.models)
+    assert {share.note for share in found.shares("bic")} == {"an estimate lies below a proven lower bound"}
+    assert found.first("bic") == (found.best("bic"),)
+    assert found.probabilities("variational").sum() == pytest.approx(1.0, abs=1e-12)
+    alone = compare(list(found.models.values()), votes, "bic", starts=4)
+    assert alone.probabilities("bic").sum() == pytest.approx(1.0, abs=1e-12)  # nothing proves it wrong there
+
+
+def test_sampled_formulas_that_are_proven_too_low_do_not_even_rank() -> None:
+    """As Monte Carlo estimates: WBIC's error is of draws."""
+    low = Estimate("wbic", -20.0, "approximation", {}, stderr=0.5)
+    high = Estimate("wbic", -12.0, "approximation", {}, stderr=0.5)
+    assert why_unsure([low, high], [-18.0, -np.inf]) == "an estimate lies below a proven lower bound"
+    assert why_unsure([low, high], [-20.9, -np.inf]) == ""
+    doubted = replace(high, details={"trustworthy": False})
+    assert why_unsure([low, doubted], [-np.inf] * 2) == "the error of an estimate is not to be trusted"

@@ -10,6 +10,7 @@ import pytest
 
 import lacunary as lac
 from lacunary.evidence.loo import loo_of
+from lacunary.evidence.score import METHODS
 
 COIN = lac.dag("X", states=2)
 
@@ -158,3 +159,29 @@ def test_holes_that_stick_are_not_trusted() -> None:
     table = lac.random_network(graph, rng=1).sample(8, rng=1).select(["A", "B"])
     assert "stick to each other" in str(lac.loo(graph, table, prior=lac.Dirichlet(1e-6), draws=50))
     assert "stick" not in str(lac.loo(graph, table, draws=50))
+
+
+def test_zero_is_printed_without_a_sign() -> None:
+    """Rows whose density is hardly below one: −10⁻⁶ nats each."""
+    said = str(loo_of(np.full((4, 10, 3), -1e-6), np.ones(3)))
+    assert "PSIS-LOO  0.00 ± 0, effective parameters 0.0" in said
+    assert "-0.0" not in said
+
+
+def test_refusals_say_what_can_be_done_about_them() -> None:
+    """They speak of rows that are left out, and name no estimate of the evidence."""
+    with pytest.raises(lac.TableError, match="there are no rows, so that none can be left out") as none:
+        lac.loo(COIN, coins(1, 1).take(np.arange(0)))
+    graph = lac.dag("A -> C; X", states={"A": 2}, family={"C": "sigmoid"}, kinds={"X": "continuous"})
+    with pytest.raises(
+        lac.NoEstimateError, match=r"weights of sigmoid families, as that of C.*table"
+    ) as mixed:
+        lac.loo(graph, lac.random_network(graph, rng=0).sample(5, rng=0))
+    with pytest.raises(lac.ParameterError, match="loo expects a graph") as strange:
+        lac.loo(3, coins(1, 1))  # type: ignore[arg-type]
+    pair = lac.dag("A -> B", states=2)
+    half = lac.Table(pair.schema, np.array([[0, -1], [1, 0]]), weights=np.array([0.5, 0.5]))
+    with pytest.raises(lac.NoEstimateError, match=r"weight 0.5; give such rows whole weights") as part:
+        lac.loo(pair, half)
+    for refused in (none, mixed, strange, part):
+        assert not any(f"'{method}'" in str(refused.value) for method in METHODS)

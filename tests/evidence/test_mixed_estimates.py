@@ -10,6 +10,7 @@ import pytest
 from scipy.special import logsumexp
 from scipy.stats import t as student
 
+import lacunary as lac
 from lacunary.data.table import HOLE, Table
 from lacunary.errors import ParameterError
 from lacunary.evidence.compare import compare
@@ -241,3 +242,18 @@ def test_models_are_averaged_by_their_evidence(methods: list[str]) -> None:
     if methods == ["bic"]:
         assert np.exp(answer.log_density(41.0)) == pytest.approx(joint / alone, rel=1e-9)
     assert np.isfinite(answer.mean)
+
+
+@pytest.mark.parametrize("arrows", ["x -> y", "y -> x", "x; y"])
+def test_a_constant_column_is_called_constant(arrows: str) -> None:
+    """A bound needs its posterior's variance, of which the column's own units keep no digit."""
+    rows = {"x": np.full(20, 2.5), "y": np.arange(20.0) % 7 + 0.5}
+    with pytest.raises(
+        lac.NoEstimateError, match=r"^x is constant \(2.5 in every row\).*leave it out, or use"
+    ):
+        lac.score(arrows, rows, "variational")
+    rows["x"] = 1e9 + 0.25 * np.arange(20.0)
+    with pytest.raises(lac.NoEstimateError, match=r"varies too little beside its mean.*subtract its mean"):
+        lac.score(arrows, rows, "variational")
+    for method in ("cheeseman-stutz", "sampled"):
+        assert np.isfinite(lac.score(arrows, rows, method).value)

@@ -128,6 +128,12 @@ class Command(TyperCommand):
         return leave_alone(super().get_params(ctx))
 
 
+def end(found: Any) -> None:
+    """End as what was interrupted does, where that is what has been shown."""
+    if found.interrupted:
+        raise typer.Exit(INTERRUPTED)
+
+
 class Commands(TyperGroup):
     """Commands that are loaded when they are called, and whose failures are one message, not a traceback."""
 
@@ -157,8 +163,9 @@ class Commands(TyperGroup):
                     sys.stdout.flush()
         except (typer.Exit, typer.Abort, MISUSED):
             raise
-        except KeyboardInterrupt:
-            complain("interrupted; nothing was written")
+        except KeyboardInterrupt as pressed:
+            why = f": {pressed}" if str(pressed) else ""
+            complain(f"interrupted{why}; nothing was written")
             raise typer.Exit(INTERRUPTED) from None
         except LacunaryError as problem:
             complain(prompted(str(problem)))

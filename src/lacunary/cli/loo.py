@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import lacunary as lac
-from lacunary.cli.app import command, without_note
+from lacunary.cli.app import command, end, without_note
 from lacunary.cli.arguments import Data, Hidden, Json, Reading, pairs_of_states
 from lacunary.cli.problem import ModelOrClasses, Prior, Seed, prior_of, problem_of
 from lacunary.cli.show import Waiting, emit, show
@@ -42,5 +42,6 @@ def loo(
         told = ("elpd", "stderr", "parameters", "waic", "waic_stderr", "good", "trustworthy")
         shapes = [k if abs(k) < float("inf") else None for k in found.pareto_k.tolist()]
         emit({**{name: getattr(found, name) for name in told}, "rows": len(shapes), "pareto_k": shapes})
-        return
-    show(without_note(found))
+    else:
+        show(without_note(found))
+    end(found)

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 import lacunary as lac
-from lacunary.cli.app import command, note, without_note
+from lacunary.cli.app import command, end, note, without_note
 from lacunary.cli.arguments import (
     NUMBERS,
     Data,
@@ -96,7 +96,8 @@ def score(
 ) -> None:
     """Estimate the log marginal likelihood of a model: how strongly a table speaks for it, in nats.
 
-    A sandwich also shows what each of its runs says, and a gap that is the error to be expected.
+    A sandwich also shows what each of its runs says, and a gap that is the error to be expected. Interrupted,
+    estimates by sampling show what they have, with its larger error.
 
     Higher is better. --json prints: method, value, kind, stderr, trustworthy, note, dimension, where,
     seconds, terms.
@@ -119,7 +120,13 @@ def score(
         unsure = {"note": found.details.get("note", ""), "terms": dict(found.terms)}
         unsure |= {name: found.details[name] for name in SIDES if name in found.details}
         emit({**{name: getattr(found, name) for name in told}, **unsure})
-        return
+    else:
+        _print(found)
+    end(found)
+
+
+def _print(found: lac.Estimate) -> None:
+    """Show an estimate, with all that is known about it."""
     if found.kind == "no estimate":
         show(f"{found.method}  {found.value:.4f} nats")
     else:
@@ -171,9 +178,10 @@ def compare(
     """Weigh several models of the same columns against each other by their marginal likelihood.
 
     Prints the log evidence of every model by every estimate, in nats, higher is better, and the posterior
-    probability of each model, with 95 % intervals that carry the error of sampled estimates. --json prints a
-    list of: model, method, log_evidence, stderr, kind, where, too_low, trustworthy, probability,
-    probability_low, probability_high, rank, parameters, dimension, seconds.
+    probability of each model, with 95 % intervals that carry the error of sampled estimates; interrupted,
+    what is done by then. --json prints a list of: model, method, log_evidence, stderr, kind, where,
+    too_low, trustworthy, probability, probability_low, probability_high, rank, parameters,
+    dimension, seconds.
     """
     with Waiting(f"reading {data}") as waiting:
         named, table = candidates.read(data, reading)
@@ -192,11 +200,12 @@ def compare(
             draw("evidence", found, figure)
     if json:
         emit(found.rows())
-        return
-    show(without_note(found))
-    if len(found.models) > 1:
-        _tell(found)
-    say_written((figure,))
+    else:
+        show(without_note(found))
+        if len(found.models) > 1:
+            _tell(found)
+        say_written((figure,))
+    end(found)
 
 
 @command(

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 import lacunary as lac
-from lacunary.cli.app import command, without_note
+from lacunary.cli.app import command, end, without_note
 from lacunary.cli.arguments import Data, Figure, Json, OldFigure, Reading, figure_of, option
 from lacunary.cli.problem import Seed, Starts, starts_of
 from lacunary.cli.score import METHODS, Candidates
@@ -57,9 +57,10 @@ def sensitivity(
             draw("sensitivity", found, figure)
     if json:
         emit(found.rows())
-        return
-    show(without_note(found))
-    say_written((figure,))
+    else:
+        show(without_note(found))
+        say_written((figure,))
+    end(found)
 
 
 def _alphas(text: str) -> list[float]:

@@ -21,7 +21,7 @@ from scipy.special import logsumexp
 
 from lacunary.errors import ParameterError
 from lacunary.evidence.chains import Chains, TableChains, check_positive, lay_out, seeds
-from lacunary.evidence.estimate import Estimate
+from lacunary.evidence.estimate import INTERRUPTED, Estimate
 from lacunary.evidence.problem import Problem
 from lacunary.evidence.random_walk import ACCEPTED, random_walk
 from lacunary.evidence.schedule import (
@@ -314,7 +314,7 @@ def _estimate(way: _Way, walks: Walks, asked: float | None, started: bool, inter
     uneven = float(walks.log_weights.std(ddof=1)) if chains > 1 else 0.0
     note = _note(ess, uneven, chains, error, asked, started)
     if interrupted:
-        note = "; ".join(filter(None, ["it was interrupted, and this is what had been found by then", note]))
+        note = "; ".join(filter(None, [INTERRUPTED, note]))
     details: dict[str, Any] = {
         "log_weights": walks.log_weights,
         "trace": walks.trace,
@@ -325,6 +325,7 @@ def _estimate(way: _Way, walks: Walks, asked: float | None, started: bool, inter
         "moves": way.moves,
         "acceptance": float(walks.acceptance.mean()),
         "freedom": max(chains - 1, 1),
+        "interrupted": interrupted,
         "trustworthy": not note,
         "note": note,
     }

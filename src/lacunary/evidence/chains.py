@@ -27,7 +27,20 @@ from lacunary.infer.completions import Completions, completions_of
 from lacunary.infer.walker import Walker, Walks
 from lacunary.maths.arrays import Array
 
-__all__ = ["Chains", "NumericChains", "TableChains", "check_positive", "draw_parameters", "lay_out", "seeds"]
+__all__ = [
+    "FEWEST",
+    "Chains",
+    "NumericChains",
+    "TableChains",
+    "check_positive",
+    "draw_parameters",
+    "lay_out",
+    "seeds",
+]
+
+
+FEWEST = 8
+"""Draws of each chain that an interrupted walk must have to say anything."""
 
 
 class Chains(Protocol):
@@ -46,8 +59,13 @@ class Chains(Protocol):
         start: Array | None = None,
         every: int = 1,
         keep: Sequence[str] = (),
+        partly: bool = False,
     ) -> Walks:
-        """Walk a chain for every seed through the inverse temperatures; as `Walker.walk`."""
+        """Walk a chain for every seed through the inverse temperatures; as `Walker.walk`.
+
+        Where ``partly`` is set, an interrupted walk returns what it has kept: fewer chains, or of chains that
+        go side by side fewer states.
+        """
         ...
 
     def wander(
@@ -105,8 +123,9 @@ class NumericChains:
         start: Array | None = None,
         every: int = 1,
         keep: Sequence[str] = (),
+        partly: bool = False,
     ) -> Walks:
-        """Walk a chain for every seed through the inverse temperatures; as `Walker.walk`."""
+        """Walk a chain for every seed through the inverse temperatures; as `Chains.walk`."""
         rng, chains = np.random.default_rng(list(seeds)), len(seeds)
         kept = (len(tau) - 1) // every
         self.check_room(chains, kept, keep)
@@ -115,14 +134,21 @@ class NumericChains:
         counts = np.empty((chains, kept if "counts" in keep else 0, size))
         state = self.first(chains, start, rng)
         log_weights = np.zeros(chains)
-        for step in range(1, len(tau)):
-            if tau[step] != tau[step - 1]:
-                before, after = self.log_tempered(tau[step - 1 : step + 1, None], state)
-                log_weights += after - before
-            state = self.completions.draw(self.drawn(tau[step], state, rng), float(tau[step]), rng)
-            if step % every == 0:
-                trace[:, step // every - 1 : step // every] = log_weights[:, None]
-                counts[:, step // every - 1 : step // every] = state[:, None]
+        done = 0
+        try:
+            for step in range(1, len(tau)):
+                if tau[step] != tau[step - 1]:
+                    before, after = self.log_tempered(tau[step - 1 : step + 1, None], state)
+                    log_weights += after - before
+                state = self.completions.draw(self.drawn(tau[step], state, rng), float(tau[step]), rng)
+                if step % every == 0:
+                    trace[:, step // every - 1 : step // every] = log_weights[:, None]
+                    counts[:, step // every - 1 : step // every] = state[:, None]
+                    done = step // every
+        except KeyboardInterrupt:
+            if not (partly and done):
+                raise
+            trace, counts = trace[:, :done], counts[:, :done]
         nothing = np.empty((chains, 0))
         return Walks(log_weights, trace, counts, nothing[..., None], np.ones(chains), nothing)
 

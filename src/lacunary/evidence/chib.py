@@ -28,6 +28,7 @@ from scipy.special import logsumexp
 
 from lacunary.errors import NoEstimateError, TooWideError
 from lacunary.evidence.chains import (
+    FEWEST,
     NumericChains,
     TableChains,
     check_positive,
@@ -36,7 +37,7 @@ from lacunary.evidence.chains import (
     seeds,
 )
 from lacunary.evidence.diagnostics import jackknife, mixing_note
-from lacunary.evidence.estimate import Estimate
+from lacunary.evidence.estimate import INTERRUPTED, Estimate
 from lacunary.evidence.imputation import sequence
 from lacunary.evidence.population import Weights
 from lacunary.evidence.problem import Problem
@@ -85,7 +86,8 @@ def chib(
     Notes
     -----
     Modes other than renamings of one another, of which each chain sees one, are weighted as often as chains
-    happened to end in them. `ais` weighs them rightly.
+    happened to end in them. `ais` weighs them rightly. Interrupted, it returns what the chains say that are
+    done, two at least, at the points whose densities are known by then.
     """
     check_positive(draws=draws, chains=chains, most=most)
     _check_mirrors(problem.dag)
@@ -94,6 +96,8 @@ def chib(
     renamed, everything = relabellings(problem, most, rng)
     points = _points(problem, states, len(renamed), rng)
     ordinates = _ordinates(problem, states, points, renamed) + log_z
+    interrupted = len(states) < chains or states.shape[1] < draws or len(ordinates) < len(points)
+    chains, draws, points = len(states), min(draws, states.shape[1]), points[: len(ordinates)]
 
     def log_ratio(which: Integers) -> float:
         others = [_others(which, k) for k in range(len(points))]
@@ -113,11 +117,12 @@ def chib(
     tried = "" if everything else f"only {len(renamed)} renamings at random were tried"
     mixed = mixing_note(problem, laid.log_tempered(1.0, states))
     few = _few(abs(bias), float(log_z.std(ddof=1)) if chains > 1 else 0.0)
-    note = "; ".join(filter(None, [mixed, few, tried]))
+    note = "; ".join(filter(None, [INTERRUPTED if interrupted else "", mixed, few, tried]))
     details = {
         "relabellings": len(renamed),
         "points": len(points),
         "freedom": max(chains - 1, 1),
+        "interrupted": interrupted,
         "trustworthy": not note,
         "note": note,
     }
@@ -136,17 +141,23 @@ def _posterior(
     """Return posterior draws of completed rows and what each chain says of log p(y), up to a constant.
 
     (chains, draws, size) and (chains,). Of tables they come from sequential imputation, whose weights see
-    to it that modes are met as often as they should be; chains that anneal and stay count alike.
+    to it that modes are met as often as they should be; chains that anneal and stay count alike. Interrupted,
+    there are fewer chains, or draws; with too few to tell an error it ends.
     """
+    problem.say("draws from the posterior")
+    least = min(chains, 2)
     rows = None if isinstance(laid, NumericChains) else sequence(problem)
     if rows is not None:
-        found = rows.run(chains, draws, rng)
+        found = rows.run(chains, draws, rng, least=least)
         who = Weights(found.logs, 1.0 + 1e-9).drawn(rng)
         return found.counts[who].reshape(*found.logs.shape, -1), found.log_z
     ramp = straight(max(burn // 2, 1))
     tau = np.concatenate([ramp, np.ones(max(burn - burn // 2, 0) + draws)])
-    states = laid.walk(tau, seeds(rng, chains), keep=("counts",)).counts[:, -draws:]
-    return states, np.zeros(chains)
+    walks = laid.walk(tau, seeds(rng, chains), keep=("counts",), partly=True)
+    states = walks.counts[:, len(tau) - 1 - draws :]
+    if len(states) < least or states.shape[1] < min(FEWEST, draws):
+        raise KeyboardInterrupt
+    return states, np.zeros(len(states))
 
 
 def _points(problem: Problem, states: Array, renamings: int, rng: np.random.Generator) -> Array:
@@ -156,11 +167,19 @@ def _points(problem: Problem, states: Array, renamings: int, rng: np.random.Gene
 
 
 def _ordinates(problem: Problem, states: Array, points: Array, renamed: Integers) -> Array:
-    """Return each chain's log p(θ | y) − log p(θ) at every point, over all renamings; (points, chains)."""
-    size, draws = problem.dag.layout.statistics_size, states.shape[1]
-    found = [
-        logsumexp(_log_ratios(problem, states[..., :size], theta[renamed]), axis=(1, 2)) for theta in points
-    ]
+    """Return each chain's log p(θ | y) − log p(θ) at every point, over all renamings; (points, chains).
+
+    Interrupted, at fewer points, if at any.
+    """
+    size, draws, found = problem.dag.layout.statistics_size, states.shape[1], list[Array]()
+    try:
+        for theta in points:
+            problem.say("the posterior's density at points", len(found) / len(points))
+            logs = _log_ratios(problem, states[..., :size], theta[renamed])
+            found.append(logsumexp(logs, axis=(1, 2)))
+    except KeyboardInterrupt:
+        if not found:
+            raise
     return np.array(found) - log(draws * len(renamed))
 
 

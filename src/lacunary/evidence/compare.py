@@ -21,7 +21,7 @@ from lacunary.evidence.exact import exact_posterior
 from lacunary.evidence.nested import share_fits
 from lacunary.evidence.problem import At, Problem
 from lacunary.evidence.score import estimate, pose
-from lacunary.evidence.share import Share, expected_shares, proven_too_low, shares, tied, why_unsure
+from lacunary.evidence.share import Share, expected_shares, proven_too_low, sampling, shares, tied, why_unsure
 from lacunary.infer.answers import as_source
 from lacunary.infer.belief import Belief, Prior
 from lacunary.infer.ensemble import Ensemble
@@ -39,6 +39,8 @@ from lacunary.model.equivalence import cpdag
 from lacunary.registry import borrow
 
 __all__ = ["Comparison", "compare"]
+
+NOT_DONE = "not done: the comparison was interrupted"
 
 Models = Sequence[Any] | Mapping[str, Any]
 """Graphs, arrows, fits, mixtures and what `fit_mixture` found; by name, or one after the other."""
@@ -62,6 +64,8 @@ class Comparison:
         What was weighed, of all models but mixtures.
     refused
         For each model, why a method has no estimate of it.
+    interrupted
+        Whether it was broken off: estimates that had not been begun are not done.
     """
 
     models: Mapping[str, Any]
@@ -70,6 +74,7 @@ class Comparison:
     log_prior: Array
     problems: Mapping[str, Problem]
     refused: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    interrupted: bool = False
 
     @property
     def doubts(self) -> str:
@@ -102,7 +107,8 @@ class Comparison:
         """Return the posterior probability of each model according to one method.
 
         It is NaN where the error of Monte Carlo estimates exceeds what tells a model from its strongest
-        rival, or is not to be trusted: `intervals` says what is known, and `shares` why.
+        rival, or is not to be trusted, and where an estimate is wrong, see `too_low`: `intervals` says what
+        is known, and `shares` why.
         """
         known = (share.probability for share in self.shares(method))
         return np.array([np.nan if p is None else p for p in known])
@@ -133,14 +139,16 @@ class Comparison:
         return list(self.models)[int(np.argmax(values + self.log_prior))]
 
     def first(self, method: str) -> tuple[str, ...]:
-        """Return the models of highest posterior probability.
+        """Return the models of highest estimate and prior.
 
         They are several where they differ by rounding or less than their error alone, and none where
-        the errors are not to be trusted or a model has no estimate.
+        the errors are not to be trusted or a model has no estimate. A formula that is proven too low ranks
+        models all the same, though it does not tell how probable they are.
         """
-        if self._why_unsure(method) and len(self.models) > 1:
-            return ()
         found = self._by(method)
+        unsure = self._refused(method) or (any(map(sampling, found)) and self._why_unsure(method))
+        if unsure and len(self.models) > 1:
+            return ()
         return tuple(n for n, top in zip(self.models, tied(found, self.log_prior), strict=True) if top)
 
     def _by(self, method: str) -> list[Estimate]:
@@ -153,6 +161,10 @@ class Comparison:
 
     def _refused(self, method: str) -> list[str]:
         return [name for name in self.models if method not in self.estimates[name]]
+
+    def _without(self, name: str, method: str) -> str:
+        """Return in a word why a method has no estimate of a model."""
+        return "not done" if self.refused[name][method] == NOT_DONE else "refused"
 
     def _why_unsure(self, method: str) -> str:
         """Return why a method does not tell how probable models are; nothing if it does."""
@@ -226,7 +238,7 @@ class Comparison:
                         "method": method,
                         "log_evidence": found and found.value,
                         "stderr": found and found.stderr,
-                        "kind": found.kind if found else "refused",
+                        "kind": found.kind if found else self._without(name, method),
                         "where": found and found.where,
                         "too_low": self.too_low(name, method),
                         "trustworthy": found is not None and found.trustworthy,
@@ -280,13 +292,13 @@ class Comparison:
                 which = f"{method} of {', '.join(some)}" if len(met) > 1 else method
                 places.setdefault(place, []).append(which)
         points = "".join(f"; {', '.join(methods)} at {place}" for place, methods in places.items())
-        return f"log evidence in nats, higher is better; * the most probable model{points}"
+        return f"log evidence in nats, higher is better; * the highest{points}"
 
     def cell(self, name: str, method: str) -> str:
         """Return an estimate with its error and marks: * the first, ↓ proven too low, ? not to be trusted."""
         found = self.estimates[name].get(method)
         if found is None:
-            return "refused "
+            return f"{self._without(name, method)} "
         marks = "↓" * self.too_low(name, method) + "?" * (not found.trustworthy)
         return f"{found.value:.2f}{found.error}{marks}{'*' if name in self.first(method) else ' '}"
 
@@ -296,8 +308,10 @@ class Comparison:
         for method in self.methods:
             low = [name for name in self.models if self.too_low(name, method)]
             unsure = [name for name in self.estimated(method) if not self.estimates[name][method].trustworthy]
-            if refused := self._refused(method):
-                out.append(f"{method} of {self._named(refused)}: {self.refused[refused[0]][method]}")
+            reasons: dict[str, list[str]] = {}
+            for name in self._refused(method):
+                reasons.setdefault(self.refused[name][method], []).append(name)
+            out += [f"{method} of {self._named(names)}: {reason}" for reason, names in reasons.items()]
             if low:
                 by = max(self.floor(name) - self.estimates[name][method].value for name in low)
                 out.append(
@@ -355,6 +369,11 @@ def compare(
     prior, at, dimension, basis, starts, stop, rng, memory
         As in `lacunary.score`.
 
+    Notes
+    -----
+    One interrupt ends it: the estimate at work returns what it has, if anything, and those after it are not
+    done. Where there is no estimate at all by then, the interrupt goes on to who called.
+
     Examples
     --------
     >>> import lacunary as lac
@@ -382,21 +401,30 @@ def compare(
     estimates: dict[str, dict[str, Estimate]] = {name: {} for name in named}
     refused: dict[str, dict[str, str]] = {name: {} for name in named}
     tasks = [(name, method) for name in named for method in methods]
+    interrupted = False
     for done, (name, method) in enumerate(tasks):
-        if watch is not None:
-            watch(done, len(tasks), f"{name}: {method}")
+        if interrupted:
+            refused[name][method] = NOT_DONE
+            continue
         further = (options or {}).get(method, {})
         try:
+            if watch is not None:
+                watch(done, len(tasks), f"{name}: {method}")
             if name in problems:
                 estimates[name][method] = estimate(problems[name], method, shared, further)
             else:
                 how = {"prior": prior, "at": at, "stop": stop, "rng": rng, **further}
                 estimates[name][method] = borrow("score of a mixture")(named[name], rows, method, **how)
+            interrupted = estimates[name][method].interrupted
+        except KeyboardInterrupt:
+            if not any(estimates.values()):
+                raise
+            refused[name][method], interrupted = NOT_DONE, True
         except (NoEstimateError, BudgetError) as error:
             refused[name][method] = str(error)
             if sum(map(len, refused.values())) == len(tasks):  # nothing is left to compare
                 raise
-    return Comparison(dags, methods, estimates, log_prior, problems, refused)
+    return Comparison(dags, methods, estimates, log_prior, problems, refused, interrupted)
 
 
 def _shown(model: Any) -> Dag | Mixture:

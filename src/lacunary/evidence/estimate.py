@@ -8,10 +8,13 @@ from typing import Any, Literal
 
 from lacunary.registry import borrow
 
-__all__ = ["CERTAIN", "Estimate", "Kind"]
+__all__ = ["CERTAIN", "INTERRUPTED", "Estimate", "Kind"]
 
 CERTAIN = 1e-9
 """Standard errors below this are of estimates that do not vary at all: rounding is all there is."""
+
+INTERRUPTED = "it was interrupted, and this is what had been found by then"
+"""What the note of such an estimate says."""
 
 Kind = Literal["exact", "lower bound", "approximation", "Monte Carlo", "no estimate"]
 
@@ -60,6 +63,11 @@ class Estimate:
     def trustworthy(self) -> bool:
         """Whether nothing is known that speaks against its error."""
         return bool(self.details.get("trustworthy", True))
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether it was broken off, and is what had been found by then."""
+        return bool(self.details.get("interrupted", False))
 
     def _repr_html_(self) -> str:
         return str(borrow("shown in a notebook")(self))

@@ -99,27 +99,40 @@ class Sequence:
         return len(self.rows)
 
     def run(
-        self, islands: int, particles: int, rng: np.random.Generator, chosen: Integers | None = None
+        self,
+        islands: int,
+        particles: int,
+        rng: np.random.Generator,
+        chosen: Integers | None = None,
+        least: int | None = None,
     ) -> Annealed:
         """Let the rows come in on every island, in an order of its own; particles fill whole blocks.
 
         With completions of all rows, ``chosen``, that are a draw from the posterior for each island, runs are
         conditional: one particle ends there. The mean of exp(−log_z) is then the inverse of the evidence.
+        Interrupted, it returns the islands that are done, if they are the ``least`` or more.
         """
         particles = SIDE * -(-particles // SIDE)
         seeds = rng.integers(0, 2**63, islands).tolist()
         stops = self._stops(particles, rng)
 
-        def island(number: int) -> _Island:
+        found: dict[int, _Island] = {}
+
+        def island(number: int) -> None:
             own = np.random.default_rng(seeds[number])
             order = self._order(own)
             kept = None if chosen is None else self._backwards(chosen[number][order], order, stops, own)
-            return self._island(particles, order, stops, kept, own)
+            found[number] = self._island(particles, order, stops, kept, own)
 
-        done = list(in_parallel(island, range(islands)))
+        try:
+            in_parallel(island, range(islands))
+        except KeyboardInterrupt:
+            if least is None or len(found) < least:
+                raise
+        done = [found[number] for number in sorted(found)]
         ends = [*stops, self.length]
         rows = sum(_crowd(particles, e, self.length) * (2 * e - b) for b, e in pairwise([0, *ends]) if e)
-        steps = islands * rows / max(self.length, 1)
+        steps = len(done) * rows / max(self.length, 1)
         counts = np.concatenate([one.counts for one in done])
         return Annealed(
             np.array([one.log_z for one in done]), counts, np.array([one.logs for one in done]), int(steps)

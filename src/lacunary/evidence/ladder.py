@@ -38,7 +38,7 @@ from lacunary.errors import ParameterError
 from lacunary.evidence.bases import optima
 from lacunary.evidence.chains import Chains, NumericChains, TableChains, check_positive, lay_out
 from lacunary.evidence.diagnostics import jackknife, mixing_note
-from lacunary.evidence.estimate import Estimate
+from lacunary.evidence.estimate import INTERRUPTED, Estimate
 from lacunary.evidence.movers import NumericMover, from_prior
 from lacunary.evidence.population import Mover, State, climbing, finer, schedule
 from lacunary.evidence.problem import Problem
@@ -112,6 +112,7 @@ def path(
         "bounds": tuple(_log_sum(side) for side in zip(*map(_bounds, climbed.parts), strict=True)),
         "sampling_error": sampled,
         "integration_error": missed,
+        "interrupted": climbed.interrupted,
         "trustworthy": not note,
         "note": note,
     }
@@ -178,7 +179,8 @@ def bridge(
     climbed = _tall_enough(problem, temperatures, draws, burn, chains)
     value, error, _ = jackknife(_added(climbed, _log_ratios), chains, chains * draws)
     note = _note(problem, climbed)
-    details = {"freedom": chains - 1, "tau": climbed.tau, "trustworthy": not note, "note": note}
+    details = {"freedom": chains - 1, "tau": climbed.tau, "interrupted": climbed.interrupted}
+    details |= {"trustworthy": not note, "note": note}
     return Estimate("bridge", value, "Monte Carlo", {"log ratios": value}, stderr=error, details=details)
 
 
@@ -269,11 +271,14 @@ class Ladders:
     parts
         One of each base; what they lead to adds up to the evidence.
     interrupted
-        Whether longer ones were being climbed.
+        Whether more of them, or longer ones, were being climbed.
+    missing
+        How many were not climbed to their ends, whose parts are missing.
     """
 
     parts: Sequence[Ladder]
     interrupted: bool = False
+    missing: int = 0
 
     @property
     def tau(self) -> Array:
@@ -297,17 +302,20 @@ class Ladders:
 def _tall_enough(problem: Problem, temperatures: int | None, draws: int, burn: int, chains: int) -> Ladders:
     """Return ladders of so many rungs, or of as many as it takes for the chains to agree.
 
-    If that is interrupted, the last ones that were climbed to their ends.
+    If that is interrupted, the last ones that were climbed to their ends, all if possible.
     """
     rungs, climbed = temperatures or FIRST, None
     while True:
         try:
             problem.say(f"a ladder of {rungs} temperatures")
-            climbed = ladders(problem, rungs, draws, burn, chains)
+            found = ladders(problem, rungs, draws, burn, chains)
         except KeyboardInterrupt:
             if climbed is None:
                 raise
             return replace(climbed, interrupted=True)
+        if found.interrupted:
+            return replace(climbed or found, interrupted=True)
+        climbed = found
         if temperatures is not None or climbed.spread <= EVEN or rungs >= GROWTH * FIRST:
             return climbed
         rungs *= GROWTH
@@ -317,7 +325,13 @@ def _note(problem: Problem, climbed: Ladders) -> str:
     """Say why the error is not to be trusted; nothing if it is."""
     notes = []
     if climbed.interrupted:
-        notes.append("it was interrupted, and this is what had been found by then")
+        notes.append(INTERRUPTED)
+    if climbed.missing:
+        stand, all_ = len(climbed.parts), len(climbed.parts) + climbed.missing
+        notes.append(
+            f"{stand} of {all_} ladders stand, and what the others lead to is missing: but for its error it "
+            "is a floor"
+        )
     if climbed.spread > AGREE:
         notes.append(
             f"what chains' weights say of the evidence differs by {climbed.spread:.2g} nats between them: "
@@ -334,6 +348,7 @@ def ladders(problem: Problem, temperatures: int, draws: int, burn: int, chains: 
     rung after particles were drawn anew by their weights: what is missed by moves that do not mix, weights
     make up for. Rungs lie such that every step leaves weights about as even. Particles of different bases do
     not compete: one whose part is small half-way, and great at the end, would have few left by then.
+    Interrupted, those that are climbed to their ends are returned, if any is.
     """
     if temperatures < 2:
         raise ParameterError(f"temperatures must be at least two, base and posterior, not {temperatures}")
@@ -342,12 +357,18 @@ def ladders(problem: Problem, temperatures: int, draws: int, burn: int, chains: 
     movers = _movers(problem, laid, generator)
     many = [max(round(share * draws), min(LEAST, draws)) for _, share in movers]
     laid.check_room(chains, temperatures * sum(many), ("counts",))
-    parts = []
+    parts = list[Ladder]()
     for (mover, _), particles in zip(movers, many, strict=True):
-        first = schedule(mover, generator)
-        tau, moves = finer(first, steps=temperatures - 1), max(burn, 1)
-        moves *= _times(len(first) - 1) if isinstance(laid, TableChains) else 1
-        rungs = list(climbing(mover, tau, chains, particles, generator, moves, always=True))
+        try:
+            problem.say(f"ladder {len(parts) + 1} of {len(movers)}", len(parts) / len(movers))
+            first = schedule(mover, generator)
+            tau, moves = finer(first, steps=temperatures - 1), max(burn, 1)
+            moves *= _times(len(first) - 1) if isinstance(laid, TableChains) else 1
+            rungs = list(climbing(mover, tau, chains, particles, generator, moves, always=True))
+        except KeyboardInterrupt:
+            if not parts:
+                raise
+            return Ladders(parts, interrupted=True, missing=len(movers) - len(parts))
         log_z = np.stack([rung.log_z for rung in rungs], axis=1)
         parts.append(Ladder(mover, tau, [rung.state for rung in rungs], log_z))
     return Ladders(parts)

@@ -10,14 +10,17 @@ import numpy as np
 
 from lacunary.budget import budgeted, reserve
 from lacunary.data.source import row_weights
-from lacunary.errors import ParameterError, TooWideError
-from lacunary.evidence.chains import check_positive
+from lacunary.data.table import HOLE
+from lacunary.errors import NoEstimateError, ParameterError, TableError, TooWideError
+from lacunary.evidence.chains import FEWEST, check_positive
 from lacunary.evidence.diagnostics import lone_rows, said_rhat, sticky_note
+from lacunary.evidence.estimate import INTERRUPTED
 from lacunary.evidence.gibbs import gibbs
 from lacunary.evidence.powered import powered
 from lacunary.evidence.problem import Problem, Tell
 from lacunary.evidence.score import pose
 from lacunary.infer.belief import Prior
+from lacunary.infer.completions import check_whole
 from lacunary.learn.fit import Fit
 from lacunary.maths.arrays import Array
 from lacunary.maths.mixing import AGREE, LEAST, effective_size, split_rhat
@@ -56,6 +59,8 @@ class Loo:
         log p(row | θ) at each draw of θ; (chains, draws, rows).
     doubts
         What is doubtful about the columns, in a line; see `Table.doubts`.
+    interrupted
+        Whether it was broken off, so that there are fewer draws than were asked for.
     unseen
         Why draws cannot show what a row would be without it, whatever the weights look like; nothing if
         they can.
@@ -69,6 +74,7 @@ class Loo:
     log_density: Array
     doubts: str = ""
     unseen: str = ""
+    interrupted: bool = False
 
     @property
     def elpd(self) -> float:
@@ -110,14 +116,21 @@ class Loo:
 
     @property
     def trustworthy(self) -> bool:
-        """Whether chains agree and all rows' weights have a shape that can be trusted."""
-        return not self.unseen and not (self.pareto_k > self.good).any() and self.rhat <= AGREE
+        """Whether chains agree, all rows' weights have a shape to be trusted, and no draws are missing."""
+        return (
+            not (self.unseen or self.interrupted)
+            and not (self.pareto_k > self.good).any()
+            and self.rhat <= AGREE
+        )
 
     def _warnings(self) -> str:
         """Say what is not to be trusted, a line for each; nothing if all is."""
         bad, out = int((self.pareto_k > self.good).sum()), ""
         if not self.weights.sum() > 1.0:
             out += "\none row alone does not tell how rows differ, so that there is no error"
+        if self.interrupted:
+            chains, draws = self.log_density.shape[:2]
+            out += f"\n{INTERRUPTED}: {draws} draws of {chains} chain{'s' * (chains > 1)}"
         if bad:
             out += (
                 f"\n{bad} of {len(self.by_row)} rows have k̂ above {self.good:.2g}: their densities, and the "
@@ -152,14 +165,14 @@ class Loo:
 
     def _said(self, value: float, error: float) -> str:
         """Say a sum over rows with its error, which more than one row tells."""
-        return f"{value:.2f} ± {error:.2g}" if self.weights.sum() > 1.0 else f"{value:.2f}"
+        return f"{value:z.2f} ± {error:.2g}" if self.weights.sum() > 1.0 else f"{value:z.2f}"
 
     def __str__(self) -> str:
         return (
             f"expected log-density of new rows, in nats, higher is better (no estimate of the evidence)\n"
-            f"PSIS-LOO  {self._said(self.elpd, self.stderr)}, effective parameters {self.parameters:.1f}\n"
+            f"PSIS-LOO  {self._said(self.elpd, self.stderr)}, effective parameters {self.parameters:z.1f}\n"
             f"WAIC      {self._said(self.waic, self.waic_stderr)}, effective parameters "
-            f"{float(self.weights @ (self.lppd - self.waic_by_row)):.1f}{self._warnings()}"
+            f"{float(self.weights @ (self.lppd - self.waic_by_row)):z.1f}{self._warnings()}"
             + (f"\nnote: {self.doubts}" if self.doubts else "")
         )
 
@@ -189,6 +202,11 @@ def loo(
     watch
         Called now and then with what is being done and how much of it is done, between 0 and 1 or None.
 
+    Notes
+    -----
+    Interrupted, it returns what the draws say that are there by then, from eight of a chain on, and is
+    not to be trusted.
+
     Examples
     --------
     >>> import lacunary as lac
@@ -199,18 +217,32 @@ def loo(
     True
     """
     check_positive(draws=draws, chains=chains)
-    problem = pose(model, table, prior=prior, watch=watch, rng=rng)
+    problem = pose(model, table, prior=prior, watch=watch, rng=rng, verb="loo")
+    _check(problem)
     _check_room(problem, draws * chains)
     problem.say("draws of the parameters from their posterior")
     theta = _drawn(problem, draws, burn, chains)
-    flat, parts = theta.reshape(-1, theta.shape[-1]), []
-    for k in range(0, len(flat), AT_ONCE):
-        problem.say("log-densities by row and draw", k / len(flat))
-        parts.append(problem.prepared.log_evidence(flat[k : k + AT_ONCE]))
-    logs = np.concatenate(parts).reshape(*theta.shape[:2], -1)  # an interrupted walk has fewer draws
+    logs = _densities(problem, theta)
     doubts = str(getattr(problem.table, "doubts", ""))
     found = loo_of(logs, row_weights(problem.table))
-    return replace(found, doubts=doubts, unseen=_unseen(problem))
+    interrupted = logs.shape[:2] != (chains, draws)
+    return replace(found, doubts=doubts, unseen=_unseen(problem), interrupted=interrupted)
+
+
+def _densities(problem: Problem, theta: Array) -> Array:
+    """Return log p(row | θ); (chains, draws, rows). Interrupted, of the first draws of every chain."""
+    chains, draws, size = theta.shape
+    flat, parts = theta.swapaxes(0, 1).reshape(-1, size), list[Array]()
+    try:
+        for k in range(0, len(flat), AT_ONCE):
+            problem.say("log-densities by row and draw", k / len(flat))
+            parts.append(problem.prepared.log_evidence(flat[k : k + AT_ONCE]))
+    except KeyboardInterrupt:
+        if sum(map(len, parts)) < min(FEWEST, draws) * chains:
+            raise
+    logs = np.concatenate(parts)
+    whole = len(logs) // chains
+    return logs[: whole * chains].reshape(whole, chains, -1).swapaxes(0, 1)
 
 
 def _unseen(problem: Problem) -> str:
@@ -237,12 +269,15 @@ def loo_of(log_density: Array, weights: Array) -> Loo:
 
 
 def _drawn(problem: Problem, draws: int, burn: int, chains: int) -> Array:
-    """Return parameters from the posterior, for standardised columns; (chains, draws, size)."""
+    """Return parameters from the posterior, for standardised columns; (chains, draws, size).
+
+    Interrupted, there are fewer chains, or draws.
+    """
     rng = np.random.default_rng(problem.rng)
     if problem.dag.implied or problem.fixed:
         kept = powered(problem, 1.0, chains=chains, draws=4 * draws, burn=4 * burn, rng=rng, keep=True)
         return kept.theta[:, ::4][:, :draws]
-    return gibbs(problem, draws, burn=burn, chains=chains, rng=rng)
+    return gibbs(problem, draws, burn=burn, chains=chains, rng=rng, partly=True)
 
 
 def _error(by_row: Array, weights: Array) -> float:
@@ -250,6 +285,26 @@ def _error(by_row: Array, weights: Array) -> float:
     total = weights.sum()
     mean = weights @ by_row / total
     return float(np.sqrt(total * (weights @ (by_row - mean) ** 2) / max(total - 1.0, 1.0)))
+
+
+def _check(problem: Problem) -> None:
+    """Refuse what no draws can be had of, with what can be done about it."""
+    if not problem.table.size > 0:
+        what = "all rows have weight zero" if len(problem.table) else "there are no rows"
+        raise TableError(f"{what}, so that none can be left out and foretold from the others")
+    if problem.dag.implied and problem.dag.continuous:
+        i, family = problem.dag.implied[0]
+        raise NoEstimateError(
+            f"'loo' draws weights of {family.name} families, as that of {problem.dag.names[i]}, in discrete "
+            "networks only; give it a table instead, or leave the continuous columns out"
+        )
+    if not (problem.dag.implied or problem.fixed):
+        codes, reals, weights = problem.rows("leaving rows out")
+        discrete = np.array(problem.dag.schema.sizes) > 0
+        hollow = (codes[:, discrete] == HOLE).any(axis=1)
+        if not discrete.all():
+            hollow |= np.isnan(reals[:, ~discrete]).any(axis=1)
+        check_whole(weights[hollow], "give such rows whole weights, or leave them out")
 
 
 def _check_room(problem: Problem, draws: int) -> None:

@@ -20,7 +20,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from lacunary.errors import TableError
-from lacunary.evidence.chains import draw_parameters
+from lacunary.evidence.chains import FEWEST, draw_parameters
 from lacunary.evidence.exact import complete_log_evidences
 from lacunary.evidence.problem import Problem
 from lacunary.evidence.random_walk import ACCEPTED, Walk, check_walkable
@@ -29,10 +29,6 @@ from lacunary.maths.arrays import Array
 from lacunary.model.stats import Batch
 
 __all__ = ["Powered", "powered"]
-
-LEAST = 8
-"""Draws of each chain that an interrupted walk must have to say anything."""
-
 
 TOLD = 50
 """Steps after which it is told how far a walk is."""
@@ -115,7 +111,7 @@ def powered(
             if enough is None or enough(np.stack(heights, axis=1)):
                 break
     except KeyboardInterrupt:
-        if len(heights) < LEAST:
+        if len(heights) < FEWEST:
             raise
         interrupted = True
     theta = np.stack(kept[: len(heights)], axis=1) if keep else np.empty((chains, 0, 0))

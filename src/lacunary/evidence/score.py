@@ -155,9 +155,10 @@ def pose(
     stop: Stop | None = None,
     watch: Tell | None = None,
     rng: int | np.random.Generator = 0,
+    verb: str = "score",
 ) -> Problem:
-    """Return a model and a table as a problem that several estimates can share."""
-    model, table = with_graph("score", model, table)
+    """Return a model and a table as a problem that several estimates can share; ``verb`` is who asks."""
+    model, table = with_graph(verb, model, table)
     dag = model.dag if isinstance(model, Fit) else model
     source = as_source(table, dag.schema)
     check_values(dag, source)
@@ -195,8 +196,19 @@ def estimate(
         taken["at"] = taken.get("at") or (None if problem.given else METHODS[method].at)
         problem.point(taken["at"])  # the fit is shared work, not this estimate's
     began = perf_counter()
-    found = function(problem, **taken)
+    try:
+        found = function(problem, **taken)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(_too_soon(problem.dag, method, known)) from None
     return replace(found, seconds=perf_counter() - began)
+
+
+def _too_soon(dag: Dag, method: str, options: set[str]) -> str:
+    """Say that an estimate had found nothing yet when it was interrupted, and what is sooner had."""
+    said = f"{method!r} had found nothing yet that could be returned"
+    sooner = [repr(m) for m in ("cheeseman-stutz", "variational", "laplace") if m in able(dag)]
+    sampler = options & {"chains", "islands"}
+    return f"{said}; sooner had: {', '.join(sooner)}" if sampler and sooner else said
 
 
 def able(dag: Dag) -> tuple[str, ...]:

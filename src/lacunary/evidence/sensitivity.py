@@ -39,11 +39,14 @@ class Sensitivity:
     prior
         What α is: "dirichlet", the weight of every parameter, "bdeu", the rows the prior is worth, or the
         name of a function from α to a prior.
+    interrupted
+        Whether it was broken off, so that other hyperparameters were not tried.
     """
 
     alphas: Array
     comparisons: tuple[Comparison, ...]
     prior: str
+    interrupted: bool = False
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -108,6 +111,7 @@ class Sensitivity:
                 lines.append(f"{alpha:<10g}" + "".join(f"{cell:>{width + 1}}" for cell in row))
         for alpha, found in zip(self.alphas, self.comparisons, strict=True):
             lines += [f"at {alpha:g}, {warning}" for warning in found.warnings()]
+        lines += ["it was interrupted, and other priors were not tried"] if self.interrupted else []
         lines += [f"note: {self.doubts}"] if self.doubts else []
         return "\n".join(line.rstrip() for line in lines)
 
@@ -138,6 +142,10 @@ def sensitivity(
     watch, **options
         As in `lacunary.compare`.
 
+    Notes
+    -----
+    An interrupt ends it after the prior at work: ``alphas`` of the result are those that were tried.
+
     Examples
     --------
     >>> import lacunary as lac
@@ -153,12 +161,19 @@ def sensitivity(
     make = prior if callable(prior) else MAKERS[prior]
     asked: Any = models if isinstance(models, Mapping | list | tuple) else [models]
     named = [methods] if isinstance(methods, str) else list(methods)
-    rows, done = as_source(table), list[Comparison]()
+    rows, done, interrupted = as_source(table), list[Comparison](), False
     for alpha in alphas:
         told = None if watch is None else _under(watch, len(done), len(alphas), alpha)
-        done.append(compare(asked, rows, named, prior=make(float(alpha)), watch=told, **options))
+        try:
+            done.append(compare(asked, rows, named, prior=make(float(alpha)), watch=told, **options))
+        except KeyboardInterrupt:
+            if not done:
+                raise
+            interrupted = True
+        if interrupted := interrupted or done[-1].interrupted:
+            break
     word = prior if isinstance(prior, str) else getattr(prior, "__name__", "alpha")
-    return Sensitivity(np.array(alphas, dtype=np.float64), tuple(done), word)
+    return Sensitivity(np.array(alphas[: len(done)], dtype=np.float64), tuple(done), word, interrupted)
 
 
 def _under(

@@ -11,7 +11,16 @@ from scipy.special import logsumexp
 from lacunary.evidence.estimate import Estimate
 from lacunary.maths.arrays import Array, Booleans
 
-__all__ = ["Share", "expected_shares", "proven_too_low", "rounding", "shares", "tied", "why_unsure"]
+__all__ = [
+    "Share",
+    "expected_shares",
+    "proven_too_low",
+    "rounding",
+    "sampling",
+    "shares",
+    "tied",
+    "why_unsure",
+]
 
 TIE = 1e-9
 """Relative difference of log evidences that may be rounding."""
@@ -99,15 +108,23 @@ def tied(found: Sequence[Estimate], log_prior: Array) -> Booleans:
 
 
 def why_unsure(found: Sequence[Estimate], floors: Sequence[float]) -> str:
-    """Return why estimates make no probabilities, in words; nothing if they do."""
-    sampled = [e for e in found if e.kind == "Monte Carlo"]
-    if any(proven_too_low(e, floor) for e, floor in zip(found, floors, strict=True) if e in sampled):
+    """Return why estimates make no probabilities, in words; nothing if they do.
+
+    Formulas, too: what BIC is below a bound grows with the parameters, and with it what it says against them.
+    """
+    sampled = [e for e in found if sampling(e)]
+    if any(proven_too_low(e, floor) for e, floor in zip(found, floors, strict=True)):
         return "an estimate lies below a proven lower bound"
     if any(e.stderr is None for e in sampled):
         return "the error of an estimate is not known"
     if not all(e.trustworthy for e in sampled):
         return "the error of an estimate is not to be trusted"
     return ""
+
+
+def sampling(estimate: Estimate) -> bool:
+    """Tell whether an estimate has an error of draws."""
+    return estimate.kind == "Monte Carlo" or estimate.stderr is not None
 
 
 def proven_too_low(estimate: Estimate, floor: float) -> bool:

@@ -23,7 +23,7 @@ from lacunary.errors import NoEstimateError, ParameterError
 from lacunary.evidence.arriving import ARRIVED, RowsMover, rows_mover
 from lacunary.evidence.bases import Optima, optima
 from lacunary.evidence.chains import NumericChains, check_positive, lay_out
-from lacunary.evidence.estimate import Estimate
+from lacunary.evidence.estimate import INTERRUPTED, Estimate
 from lacunary.evidence.exact import complete_log_evidences
 from lacunary.evidence.hamiltonian import Hamiltonian, Slopes
 from lacunary.evidence.imputation import Sequence, sequence
@@ -526,7 +526,7 @@ def _note(ways: list[Sampler], details: dict[str, Any], bound: float, asked: flo
     """Say why the standard error is not to be trusted; nothing if it is."""
     main, notes = ways[0], []
     if interrupted:
-        notes.append("it was interrupted, and this is what had been found by then")
+        notes.append(INTERRUPTED)
     if main.stderr > 1.1 * asked or main.spread > 1.6 * SPREAD:
         notes.append(
             f"the standard error asked for, {asked:g}, was not reached within the budget, and the value is "

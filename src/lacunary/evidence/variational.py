@@ -6,10 +6,11 @@ from typing import Literal
 
 import numpy as np
 
-from lacunary.errors import ParameterError
+from lacunary.errors import NoEstimateError, ParameterError
 from lacunary.evidence.estimate import Estimate, Kind
 from lacunary.evidence.problem import Problem
 from lacunary.evidence.symmetry import check_symmetric, log_symmetry
+from lacunary.infer.belief import Belief
 from lacunary.learn.vbem import update_rule
 
 __all__ = ["variational"]
@@ -29,7 +30,7 @@ def variational(
         raise ParameterError(f"start must be 'random' or 'map', not {start!r}")
     initial = problem.network("map") if start == "map" else None
     found = problem.fitted(method="variational", initial=initial)
-    posterior = problem.scale.believed_inside(found.belief)
+    posterior = _standardised(problem, found.belief)
     divergence = float(update_rule(problem.belief, problem.held).divergence(posterior.alpha[None])[0])
     terms = {"expected fit": found.objective + divergence, "divergence from the prior": -divergence}
     counts = posterior.alpha - problem.belief.alpha
@@ -47,3 +48,23 @@ def variational(
     value = found.objective + (peaks["log symmetry"] if symmetry else 0.0)
     kind: Kind = "approximation" if symmetry else "lower bound"
     return Estimate("variational", value, kind, terms, where=where, details=details)
+
+
+def _standardised(problem: Problem, posterior: Belief) -> Belief:
+    """Return the posterior of standardised columns; refuse it where columns' own units leave it no digits."""
+    try:
+        return problem.scale.believed_inside(posterior)
+    except ParameterError:
+        facts, schema = problem.table.facts, problem.dag.schema
+        flat = [
+            f"{variable.name} is constant ({facts.low[v]:g} in every row)"
+            for v, variable in enumerate(schema)
+            if not variable.discrete and not variable.hidden and facts.low[v] == facts.high[v]
+        ]
+        what, way = ", ".join(flat), "leave it out"
+        if not flat:
+            what, way = "a column varies too little beside its mean", "subtract its mean"
+        raise NoEstimateError(
+            f"{what}, so that no digits are left for the variance of its posterior in the column's own "
+            f"units; {way}, or use 'cheeseman-stutz' or 'sampled'"
+        ) from None

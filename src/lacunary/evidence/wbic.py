@@ -70,6 +70,7 @@ def _estimate(found: Powered, mean: Mean, temperature: float, asked: float, stic
         "rhat": rhat,
         "ess": float(mean.ess[0]),
         "acceptance": found.acceptance,
+        "interrupted": found.interrupted,
         "trustworthy": rhat <= AGREE and not sticky,
         "note": "; ".join(notes),
     }

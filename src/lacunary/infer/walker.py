@@ -88,6 +88,7 @@ class Walker:
         start: NDArray[np.float64] | None = None,
         every: int = 1,
         keep: Sequence[str] = (),
+        partly: bool = False,
     ) -> Walks:
         """Walk a chain for every seed through the inverse temperatures, by Gibbs moves.
 
@@ -101,10 +102,13 @@ class Walker:
             Parameters whose posterior the first completions are drawn from, instead of uniformly.
         every, keep
             Keep ``"trace"``, ``"counts"`` or ``"log_theta"`` after every so many steps.
+        partly
+            Interrupted, return the chains that are at their ends, if any is.
         """
         self.check_room(len(seeds), (len(tau) - 1) // every, keep)
+        done: dict[int, _Walk] = {}
 
-        def one(seed: int) -> _Walk:
+        def one(k: int) -> None:
             trail = self._trail(len(tau) - 1, every, keep)
             potential = np.ones(len(self.target.alpha)) if start is None else start.astype(np.float64)
             kinds, chunk = self.rows.packed.kinds, self.chunk
@@ -118,15 +122,19 @@ class Walker:
                 self.target,
                 tau,
                 potential,
-                np.uint64(seed),
+                np.uint64(seeds[k]),
                 trail,
             )
-            return _Walk(log_weight, trail)
+            done[k] = _Walk(log_weight, trail)
 
-        done = list(in_parallel(one, seeds))
-        if any(np.isnan(walked.log_weight) for walked in done):
+        try:
+            in_parallel(one, range(len(seeds)))
+        except KeyboardInterrupt:
+            if not (partly and done):
+                raise
+        if any(np.isnan(walked.log_weight) for walked in done.values()):
             raise ImpossibleRowError("the parameters the chains start from give some row probability zero")
-        return _gathered(done)
+        return _gathered([done[k] for k in sorted(done)])
 
     def wander(
         self,

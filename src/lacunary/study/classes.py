@@ -109,6 +109,8 @@ def classes(
     fits = _fits(used, hidden, numbers, starts, rng, watch, resume or ClassesTrail(of, {}), of)
     at = {"bic": {"at": "ml"}}
     compared = compare(fits, used, METHODS, starts=starts, stop=STOP, options=at, rng=rng, watch=tell)
+    if compared.interrupted:
+        raise KeyboardInterrupt
     candidates = _candidates(numbers, fits, compared)
     best = max(candidates, key=lambda candidate: candidate.log_evidence[deciding(used)])
     network = by_size(best.fit.network, hidden)
