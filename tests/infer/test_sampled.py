@@ -217,10 +217,17 @@ def test_the_announcement_names_what_forbids_it_where_it_was_said() -> None:
 
 @pytest.mark.parametrize(
     "verb",
-    (
-        *(lac.Network.query, lac.Network.posterior, lac.Network.explain),
-        *(lac.fit, lac.search, lac.score, lac.fit_mixture, lac.classes, lac.impute),
-    ),
+    [
+        lac.Network.query,
+        lac.Network.posterior,
+        lac.Network.explain,
+        lac.fit,
+        lac.search,
+        lac.score,
+        lac.fit_mixture,
+        lac.classes,
+        lac.impute,
+    ],
 )
 def test_exact_is_given_by_name_alone(verb: Callable[..., object]) -> None:
     """Given by its place it would be heard by nobody: approximations are forbidden before a verb begins."""
