@@ -34,7 +34,7 @@ def approximate(what: str, why: TooWideError, exact: bool | None = None) -> None
         raise why
     said, noted = f"{what}, because exact inference does not fit: {why}", _noted.get()
     if noted is None:
-        _warn(said)
+        _warn(said, 'warnings.simplefilter("error", lacunary.ApproximationWarning) forbids approximations')
     else:
         noted.append(said)
 
@@ -56,7 +56,7 @@ class exactly:
         if self._forbidding is not None:
             _forbidden.reset(self._forbidding)
         if self._noted and kind is None:
-            _warn(self._noted[0])
+            _warn(self._noted[0], "exact=True forbids approximations")
 
 
 def announced(verb: Callable[P, R]) -> Callable[P, R]:
@@ -70,5 +70,5 @@ def announced(verb: Callable[P, R]) -> Callable[P, R]:
     return within
 
 
-def _warn(said: str) -> None:
-    warnings.warn(f"{said}\nexact=True forbids approximations", ApproximationWarning, stacklevel=4)
+def _warn(said: str, remedy: str) -> None:
+    warnings.warn(f"{said}\n{remedy}", ApproximationWarning, stacklevel=4)

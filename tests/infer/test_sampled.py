@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from functools import partial
+from inspect import Parameter, signature
 from typing import Any
 
 import numpy as np
@@ -192,6 +194,44 @@ def test_a_fit_that_does_not_fit_climbs_as_high_as_the_exact_one() -> None:
     assert abs(found.log_likelihood - _log_likelihood(found.network, table)) < 4 * found.error
     with pytest.raises(TooWideError, match="all is too wide"):
         lac.fit(network.dag, table, exact=True)
+
+
+@pytest.mark.usefixtures("too_wide")
+def test_the_announcement_names_what_forbids_it_where_it_was_said() -> None:
+    network, table = problem(7, count=20)
+    with pytest.warns(ApproximationWarning, match="exact=True forbids"):
+        lac.fit(network.dag, table, stop=lac.Stop(iterations=1))
+    asked: tuple[Callable[[], object], ...] = (
+        lambda: network.log_likelihood(table),
+        lambda: network.log_probability(table),
+    )
+    for ask in asked:  # which have no such option
+        with pytest.warns(ApproximationWarning, match=r'simplefilter\("error"') as told:
+            ask()
+        assert not any("exact=True" in str(each.message) for each in told)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", ApproximationWarning)
+            with pytest.raises(ApproximationWarning):
+                ask()
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [
+        lac.Network.query,
+        lac.Network.posterior,
+        lac.Network.explain,
+        lac.fit,
+        lac.search,
+        lac.score,
+        lac.fit_mixture,
+        lac.classes,
+        lac.impute,
+    ],
+)
+def test_exact_is_given_by_name_alone(verb: Callable[..., object]) -> None:
+    """Given by its place it would be heard by nobody: approximations are forbidden before a verb begins."""
+    assert signature(verb).parameters["exact"].kind is Parameter.KEYWORD_ONLY
 
 
 @pytest.mark.usefixtures("too_wide")

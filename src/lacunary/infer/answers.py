@@ -153,7 +153,7 @@ class Answers:
     @budgeted
     @announced
     def posterior(
-        self, table: Any, targets: Sequence[Target] | None = None, exact: bool = False
+        self, table: Any, targets: Sequence[Target] | None = None, *, exact: bool = False
     ) -> dict[Target, NDArray[np.float64]]:
         """Return the posterior of variables, or of sets of variables, in every row of a table.
 
@@ -226,7 +226,7 @@ class Answers:
     @budgeted
     @announced
     def explain(
-        self, given: Given | None = None, do: Given | None = None, exact: bool = False
+        self, given: Given | None = None, do: Given | None = None, *, exact: bool = False
     ) -> dict[str, Label]:
         """Return the jointly most probable states of all variables given what is known of some.
 

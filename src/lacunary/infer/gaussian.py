@@ -135,7 +135,7 @@ class GaussianRows:
         #: Rooms that no kernel is in just now, by the most densities that are taken together, and the way.
         self._rooms: dict[tuple[int, bool], list[Arena]] = {}
         self._tasks: tuple[tuple[tuple[int, int], ...], Tasks] | None = None
-        self.allowed = None if allowed is None else [self._places(rows_) for rows_ in allowed]
+        self.allowed = None if allowed is None else self._places(allowed)
 
     def __len__(self) -> int:
         return len(self.order)
@@ -177,13 +177,14 @@ class GaussianRows:
         """Whether no row has a hole."""
         return all(not len(pattern.holes) for pattern in self.patterns)
 
-    def _places(self, rows: NDArray[np.int64]) -> NDArray[np.int64] | None:
-        """Return where these rows stand among the sorted ones, in their order; None if they are all."""
-        if len(rows) == len(self):
-            return None
-        chosen = np.zeros(len(self), dtype=bool)
-        chosen[rows] = True
-        return np.flatnonzero(chosen[self.order])
+    def _places(self, allowed: Sequence[NDArray[np.int64]]) -> list[NDArray[np.int64] | None]:
+        """Return where some rows stand among the sorted ones, in their order; None if they are all.
+
+        There may be as many configurations as rows: each is worth no more than its own rows.
+        """
+        rank = np.empty(len(self), dtype=np.int64)
+        rank[self.order] = np.arange(len(self))
+        return [None if len(rows) == len(self) else np.sort(rank[rows]) for rows in allowed]
 
     def under(self, forms: Forms) -> Conditioned:
         """Return the rows as these densities see them; the last ones asked for are kept."""
