@@ -193,11 +193,13 @@ class Comparison:
     def average(self, method: str | None = None) -> Ensemble:
         """Return all models as one predictor, each weighted by its posterior probability.
 
+        Unless told, that is by the first method which tells how probable models are.
+
         By "exact" parameters are integrated out under their exact posterior, and by "variational" under the
         approximate one; all others predict with the MAP network. Probabilities are averaged over the errors
         of Monte Carlo estimates.
         """
-        chosen = method or self.methods[0]
+        chosen = method or next((m for m in self.methods if not self._why_unsure(m)), self.methods[0])
         self.values(chosen)
         if reason := self._why_unsure(chosen):
             raise ParameterError(

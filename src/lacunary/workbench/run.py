@@ -28,13 +28,11 @@ from lacunary.workbench.service import Service, service
 __all__ = ["LOOPBACK", "Server", "serve_model", "workbench"]
 
 LOOPBACK = ("127.0.0.1", "localhost")
-WARM = """
-import lacunary as lac
-from lacunary.kernels import ahead
-ahead.compile_for(ahead.QUESTIONS)
-lac.classes(lac.house_votes().head(20), [2], starts=2)
-"""
-"""What compiles the kernels that clicks and first jobs need, in a process of its own."""
+WARM = (
+    ("warm-up", "--only", "query"),
+    ("classes", "house_votes", "--components", "2", "--starts", "2"),
+)
+"""Commands that compile the kernels which clicks and first jobs need, each in a process of its own."""
 
 
 class _Ending(uvicorn.Server):
@@ -142,14 +140,14 @@ def _warm() -> None:
     """Have another process compile what answers clicks, so that nobody waits for it; then load it here."""
 
     def warm() -> None:
-        done = subprocess.run([sys.executable, "-c", WARM], capture_output=True, check=False)
-        if done.returncode == 0:
-            from lacunary.kernels import buckets, orders, promote, questions
-            from lacunary.workbench.asking import Asked
+        for words in WARM:
+            program = [sys.executable, "-m", "lacunary", *words]
+            if subprocess.run(program, capture_output=True, check=False).returncode != 0:
+                return
+        from lacunary.workbench.asking import Asked
 
-            if promote.are_stored(orders, buckets, questions):
-                promote.promote(orders, buckets, questions)
-                Asked(lac.asia()).ask({"smoke": "yes"})
+        for _ in range(200):  # for so long that what is compiled is loaded
+            Asked(lac.asia()).ask({"smoke": "yes"})
 
     Thread(target=warm, daemon=True).start()
 
