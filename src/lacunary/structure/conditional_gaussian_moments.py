@@ -10,6 +10,7 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from lacunary.data.table import Table, unique_rows
 from lacunary.maths.arrays import Array, Integers
@@ -104,12 +105,11 @@ class Triples:
         many, which = _told_apart(self._codes, self._sizes, discrete)
         if many * (self.size + 1) ** 2 > LARGEST:
             return None
-        if not len(which):
-            return np.zeros((many, *self._moment.shape[1:]))
-        # Sorted and added run by run: a place at a time, as `np.add.at` has it, is ten times as slow.
-        starts = np.cumsum(np.bincount(which, minlength=many))[:-1]
-        order = np.argsort(which, kind="stable")
-        return np.asarray(np.add.reduceat(self._moment[order], np.append(0, starts), axis=0))
+        # A product with zeros and ones adds matrices up in the order in which they lie: none is copied.
+        rows = len(which)
+        alike = sparse.csc_array((np.ones(rows), which, np.arange(rows + 1)), shape=(many, rows))
+        out = alike @ self._moment.reshape(rows, (self.size + 1) ** 2)
+        return np.asarray(out).reshape(many, self.size + 1, self.size + 1)
 
 
 def _told_apart(
