@@ -32,6 +32,7 @@ from lacunary.evidence.imputation import Sequence
 from lacunary.infer.walker import Walker
 from lacunary.learn.found import Climbs
 from tests import naive
+from tests.interrupting import stop_after
 
 COMMANDS = (
     "arcs",
@@ -819,23 +820,11 @@ def test_demo_for_people_and_its_interruption(monkeypatch: pytest.MonkeyPatch) -
     assert os.listdir("other") == []
 
 
-def breaking_off(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, calls: int) -> None:
-    """Interrupt the call after so many of a method."""
-    whole, left = getattr(owner, name), iter(range(calls))
-
-    def stopped(*given: Any, **options: Any) -> Any:
-        if next(left, None) is None:
-            raise KeyboardInterrupt
-        return whole(*given, **options)
-
-    monkeypatch.setattr(owner, name, stopped)
-
-
 GRAPHS = ("party -> crime", "party; crime")
 
 
 def test_an_interrupted_score_shows_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    breaking_off(monkeypatch, Sequence, "_island", 1 + 3)  # the first is a pilot
+    stop_after(monkeypatch, Sequence, "_island", 1 + 3)  # the first is a pilot
     with lac.threads(1):
         result = Result("score", "house_votes", GRAPHS[0], "--method", "chib")
     assert result.code == 130
@@ -844,7 +833,7 @@ def test_an_interrupted_score_shows_what_it_has(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_score_that_has_nothing_says_what_is_sooner_had(monkeypatch: pytest.MonkeyPatch) -> None:
-    breaking_off(monkeypatch, Sequence, "_island", 1 + 1)
+    stop_after(monkeypatch, Sequence, "_island", 1 + 1)
     with lac.threads(1):
         result = Result("score", "house_votes", GRAPHS[0], "--method", "chib")
     assert result.code == 130
@@ -856,12 +845,12 @@ def test_a_score_that_has_nothing_says_what_is_sooner_had(monkeypatch: pytest.Mo
 def test_an_interrupted_comparison_shows_what_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
     from lacunary.cli import show
 
-    breaking_off(monkeypatch, show.Waiting, "say", 1 + 1)
+    stop_after(monkeypatch, show.Waiting, "say", 1 + 1)
     result = Result("compare", "house_votes", *GRAPHS, "--methods", "exact", "--json")
     assert result.code == 130
     assert [row["kind"] for row in json.loads(result.out)] == ["exact", "not done"]
     monkeypatch.undo()
-    breaking_off(monkeypatch, show.Waiting, "say", 1 + 1)
+    stop_after(monkeypatch, show.Waiting, "say", 1 + 1)
     result = Result("compare", "house_votes", *GRAPHS, "--methods", "exact")
     assert result.code == 130
     assert "exact of party; crime: not done: the comparison was interrupted" in result.out
@@ -871,14 +860,14 @@ def test_an_interrupted_comparison_shows_what_is_done(monkeypatch: pytest.Monkey
 def test_an_interrupted_range_of_priors_shows_those_that_were_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     from lacunary.cli import show
 
-    breaking_off(monkeypatch, show.Waiting, "say", 1 + 1)
+    stop_after(monkeypatch, show.Waiting, "say", 1 + 1)
     result = Result("sensitivity", "house_votes", GRAPHS[0], "--methods", "exact", "--alphas", "0.5,1")
     assert result.code == 130
     assert "it was interrupted, and other priors were not tried" in result.out
 
 
 def test_interrupted_predictions_show_what_they_have(monkeypatch: pytest.MonkeyPatch) -> None:
-    breaking_off(monkeypatch, Walker, "_trail", 3)
+    stop_after(monkeypatch, Walker, "_trail", 3)
     with lac.threads(1):
         result = Result("loo", "house_votes", GRAPHS[0], "--draws", 20)
     assert result.code == 130

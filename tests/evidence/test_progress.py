@@ -20,6 +20,7 @@ from lacunary.evidence.smc import sampled
 from lacunary.infer.completions import Completions
 from lacunary.infer.walker import Walker
 from tests.evidence.small import classes
+from tests.interrupting import stop_after
 
 
 def listener(stop: Callable[[str, float | None], bool] | None = None) -> tuple[list[Any], Any]:
@@ -118,18 +119,6 @@ def test_an_interrupted_walk_leaves_fewer_draws_to_predict_from() -> None:
     _, tell = listener(lambda what, part: "draws from" in what and (part or 0.0) >= 0.5)
     found = lac.loo(graph, table, draws=100, burn=10, watch=tell)
     assert found.log_density.shape == (4, 50, 12)
-
-
-def stop_after(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, calls: int) -> None:
-    """Interrupt the call after so many of a method or function."""
-    whole, left = getattr(owner, name), iter(range(calls))
-
-    def stopped(*given: Any, **options: Any) -> Any:
-        if next(left, None) is None:
-            raise KeyboardInterrupt
-        return whole(*given, **options)
-
-    monkeypatch.setattr(owner, name, stopped)
 
 
 @pytest.mark.parametrize("done", [2, 3, 7, 11])

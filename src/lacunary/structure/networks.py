@@ -478,7 +478,7 @@ def _kept(store: dict[Key, Value], structure: Key, most: int, make: Callable[[],
     found = store.get(structure)
     if found is None:
         found = make()
-        while len(store) >= most:
-            store.pop(next(iter(store), structure), None)
+        for oldest in list(store)[: max(len(store) - most + 1, 0)]:  # a list: others may change the store
+            store.pop(oldest, None)
         store[structure] = found
     return found
