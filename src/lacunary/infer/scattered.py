@@ -107,6 +107,18 @@ class ScatteredRows:
             out[part.configurations] += total
         return out
 
+    def squares(self, forms: Forms) -> Array:
+        """Return E[z zᵀ | observed cells] of each row; (rows, n + 1, n + 1)."""
+        forms = forms.reduced()
+        out = np.empty((self.count, self.width, self.width))
+        for part in self.parts:
+            z, spread, _ = _filled(part, forms.root[part.configurations])
+            out[part.rows] = z[:, :, None] * z[:, None, :]
+            if len(part.holes):
+                covariance = spread @ np.swapaxes(spread, -1, -2)
+                out[part.rows[:, None, None], part.holes[:, None], part.holes] += covariance[part.which]
+        return out
+
 
 def _filled(part: _Part, root: Array) -> tuple[Array, Array, Array]:
     """Return z with holes at their means, the roots of their covariances, and what they add to log f."""
