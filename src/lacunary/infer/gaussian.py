@@ -45,8 +45,8 @@ TASK, TASKS = 1024, 16
 """Rows, each counted once for a configuration, that one thread takes at a time, at least; and the most tasks
 for one group of configurations."""
 
-SQUARES = 2**16
-"""Numbers in the matrices K of configurations that are taken together, at most: more would leave a cache."""
+SQUARES = 2**20
+"""Numbers in the matrices K of configurations that are taken together, at most: 8 MiB for each thread."""
 
 THIN = 1.5
 """Configurations are taken together unless that is for more than so many times the rows they count."""

@@ -324,24 +324,40 @@ def _factor(square: Array, known: Holes, block: Block, half: float, work: Work) 
     """Make the factors of K_hh of the standing patterns, and note which have lost too many digits."""
     _gather(square, known, block, half, work)
     tiles, whole = _tiles(work.held[0]), _whole(work.held[0], block.many)
-    lower, base, places = work.lower, work.base, work.places
-    for j in range(tiles):  # columns of tiles before j are those of L
-        row = j * tiles * AREA
-        inner = row + j * AREA
-        if j < whole:
-            diagonal_led(lower, inner, row, j, work.state, square, base, places, j * TILE)
-        else:
-            diagonal(lower, inner, row, j, work.state)
-        for i in range(j + 1, tiles):
-            other = i * tiles * AREA
-            at = other + j * AREA
-            if i < whole:
-                below_led(lower, at, other, row, j, inner, square, base, i * TILE, places, j * TILE)
-            else:
-                below(lower, at, other, row, j, inner)
+    for j in range(0, tiles, 2):  # columns of tiles before j are those of L
+        both = j + 1 < tiles
+        _pivot(square, j, tiles, whole, work)
+        if both:
+            _under(square, j + 1, j, tiles, whole, work)
+            _pivot(square, j + 1, tiles, whole, work)
+        for i in range(j + 2, tiles):  # a row of tiles is fetched once for two columns
+            _under(square, i, j, tiles, whole, work)
+            _under(square, i, j + 1, tiles, whole, work)
     for lane in range(LANES):
         log = np.log(work.state[LANES + lane])
         work.shift[lane] += log + LOG_2 * work.state[2 * LANES + lane]
+
+
+@inlined
+def _pivot(square: Array, j: int, tiles: int, whole: int, work: Work) -> None:
+    """Make the j-th tile of L on the diagonal."""
+    row = j * tiles * AREA
+    if j < whole:
+        diagonal_led(work.lower, row + j * AREA, row, j, work.state, square, work.base, work.places, j * TILE)
+    else:
+        diagonal(work.lower, row + j * AREA, row, j, work.state)
+
+
+@called
+def _under(square: Array, i: int, j: int, tiles: int, whole: int, work: Work) -> None:
+    """Make tile (i, j) of L, below the diagonal."""
+    row, other = j * tiles * AREA, i * tiles * AREA
+    inner, at = row + j * AREA, other + j * AREA
+    if i < whole:
+        base, places = work.base, work.places
+        below_led(work.lower, at, other, row, j, inner, square, base, i * TILE, places, j * TILE)
+    else:
+        below(work.lower, at, other, row, j, inner)
 
 
 @called
@@ -493,10 +509,11 @@ def spread(known: Holes, width: int, many: int, work: Work) -> None:
 def _invert(tiles: int, work: Work) -> None:
     """Make the inverses of factors, zero where those are lost."""
     step = tiles * AREA
-    for i in range(1, tiles):
-        for j in range(i):
-            out, inner = i * step + j * AREA, i * step + i * AREA
-            inverse(work.lower, out, out, j * step + j * AREA, step, i - j, inner)
+    for first in range(1, tiles, 2):
+        for j in range(first + 1):  # a column of tiles is fetched once for two rows
+            for i in range(max(first, j + 1), min(first + 2, tiles)):
+                out, inner = i * step + j * AREA, i * step + i * AREA
+                inverse(work.lower, out, out, j * step + j * AREA, step, i - j, inner)
     for lane in range(LANES):
         if work.state[lane] != 0.0:
             for at in range(lane, tiles * step, LANES):
@@ -507,10 +524,11 @@ def _invert(tiles: int, work: Work) -> None:
 def _square(tiles: int, work: Work) -> None:
     """Make covariances of the inverses of factors."""
     step = tiles * AREA
-    for i in range(tiles):
-        column = i * step + i * AREA
-        for j in range(i + 1):
-            product(work.lower, i * step + j * AREA, column, i * step + j * AREA, step, tiles - i)
+    for first in range(0, tiles, 2):
+        for j in range(first + 2):  # a column of tiles is fetched once for two others
+            for i in range(max(first, j), min(first + 2, tiles)):
+                column, at = i * step + i * AREA, i * step + j * AREA
+                product(work.lower, at, column, at, step, tiles - i)
 
 
 @called
@@ -519,10 +537,13 @@ def _add_covariances(known: Holes, width: int, tiles: int, work: Work) -> None:
     step, lower, out = tiles * AREA, work.lower, work.covariance
     base, places, weight = work.base, work.places, work.waiting
     _lead(known, work.standing[0], 0, LANES, width, work)
-    for i in range(tiles):  # what rows of tiles before i have of them is added
-        column, n, at = i * step + i * AREA, tiles - i, i * TILE
-        for j in range(i):
-            other = i * step + j * AREA
-            add_product(lower, out, column, other, step, n, weight, base, at, places, j * TILE)
-        add_square(lower, out, column, step, n, weight, base, places, at)
+    for first in range(0, tiles, 2):  # what rows of tiles before have of them is added
+        for j in range(first + 2):  # a column of tiles is fetched once for two others
+            for i in range(max(first, j), min(first + 2, tiles)):
+                column, n, at = i * step + i * AREA, tiles - i, i * TILE
+                other = i * step + j * AREA
+                if i == j:
+                    add_square(lower, out, column, step, n, weight, base, places, at)
+                else:
+                    add_product(lower, out, column, other, step, n, weight, base, at, places, j * TILE)
     work.held[0] = 0
