@@ -26,10 +26,12 @@ from lacunary.infer.parallel import in_runs
 from lacunary.kernels.aligned import aligned
 from lacunary.kernels.arena import Arena
 from lacunary.kernels.factors import SOUND
-from lacunary.kernels.filling import BLOCK, HEAD, LARGE, Holes, room_for, wide_for
+from lacunary.kernels.filling import BLOCK, HEAD, Holes, room_for, wide_for
 from lacunary.kernels.gaussian import Forms as DenseForms
-from lacunary.kernels.gaussian import Tasks, add_moments, log_densities
+from lacunary.kernels.gaussian import Tasks, add_moments, log_densities, log_densities_of_panels
 from lacunary.kernels.lanes import LANES
+from lacunary.kernels.panels import LARGE, PANEL, panelled
+from lacunary.kernels.writer import TILE
 
 __all__ = ["LOG_2PI", "Conditioned", "Forms", "GaussianRows"]
 
@@ -54,6 +56,9 @@ THIN = 1.5
 ALONE, BESIDE = 2**23, 128
 """Multiplications with an addition up to which no other thread is asked to help, about half a millisecond;
 and what a row under one density costs beside those of its matrix."""
+
+SECONDS = 3e-11
+"""What one of them takes where no row has a hole."""
 
 NEGLIGIBLE = 1e-30
 """Rows that weigh less, beside the heaviest and with the largest value squared, leave no trace in a sum."""
@@ -166,6 +171,11 @@ class GaussianRows:
         first = np.cumsum([0, *map(len, lists)])
         seen = np.concatenate([everything[:0], *lists])
         return self.known._replace(first=first.astype(np.int64), holes=seen.astype(np.int64))
+
+    @cached_property
+    def panels(self) -> NDArray[np.float64]:
+        """The rows side by side, as kernels take them where no row has a hole."""
+        return panelled(self.sorted)
 
     @cached_property
     def reach(self) -> float:
@@ -354,6 +364,8 @@ class Conditioned:
 
     def log_evidence(self) -> NDArray[np.float64]:
         """Return the log-density of each row's observed cells, −∞ where none is allowed; (rows, columns)."""
+        if self.rows.complete and self.rows.allowed is None:
+            return self._plain_logs()
         out = np.full((self.width, len(self.rows)), -np.inf)
         for groups, turned in self._parted(self._groups):
             self._put_logs(groups, turned, out)
@@ -364,6 +376,25 @@ class Conditioned:
         back = np.empty_like(out.T)
         back[self.rows.order] = out.T
         return back
+
+    def _plain_logs(self) -> NDArray[np.float64]:
+        """Do `log_evidence` where no row has a hole and all densities take all rows."""
+        rows, width = self.rows.sorted.shape
+        out = np.empty((self.width, rows))
+        if len(self.columns) < self.width:
+            out[:] = -np.inf
+        dense, panels = self._plainly, self.rows.panels
+        many = -(-rows // PANEL)
+
+        def some(run: range) -> None:
+            room = aligned(PANEL, np.dtype(np.float64))
+            log_densities_of_panels(
+                panels, rows, width, dense, run.start, run.stop, self.columns, room, out
+            )
+
+        products = rows * len(self.columns) * (width**2 // 2 + BESIDE)
+        in_runs(some, many, seconds=products * SECONDS)
+        return out.T
 
     def _put_logs(self, groups: Sequence[_Group], turned: bool, out: NDArray[np.float64]) -> None:
         tasks, dense = self.rows.tasks(groups), self._dense(groups, turned)
@@ -568,15 +599,17 @@ def _tasks(groups: Sequence[_Group], shape: tuple[int, int]) -> Tasks:
 def _dense(forms: Forms) -> DenseForms:
     """Return densities as kernels take them, without their squares."""
     c, k, n = forms.root.shape
-    blocks = -(-k // LANES)
-    turned = aligned(c * n * blocks * LANES, np.dtype(np.float64)).reshape(c, n, blocks * LANES)
-    turned[:, :, k:] = 0.0
-    turned[:, :, :k] = np.swapaxes(forms.root, 1, 2)
-    used = (turned != 0).reshape(c, n, blocks, LANES).any(axis=3)
-    reach = np.stack([used.argmax(axis=1), n - used[:, ::-1].argmax(axis=1)], axis=-1)
-    reach[~used.any(axis=1)] = 0
+    tiles = -(-k // TILE)
+    turned = aligned(c * tiles * n * TILE, np.dtype(np.float64)).reshape(c, tiles, n, TILE)
+    whole = np.zeros((c, tiles * TILE, n))
+    whole[:, :k] = forms.root
+    turned[:] = whole.reshape(c, tiles, TILE, n).swapaxes(2, 3)
+    used = (turned != 0).any(axis=3)
+    reach = np.stack([used.argmax(axis=2), n - used[:, :, ::-1].argmax(axis=2)], axis=-1)
+    reach[~used.any(axis=2)] = 0
     constant = np.ascontiguousarray(forms.constant)
-    return DenseForms(turned.ravel(), reach.astype(np.int64), constant, np.zeros(0))
+    flat = reach.astype(np.int64).ravel()
+    return DenseForms(turned.ravel(), flat, np.array([tiles], dtype=np.int64), constant, np.zeros(0))
 
 
 @dataclass(frozen=True)

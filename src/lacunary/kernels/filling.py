@@ -34,6 +34,7 @@ from lacunary.kernels.factors import (
     solve_up,
 )
 from lacunary.kernels.lanes import LANES, U
+from lacunary.kernels.panels import LARGE, PANEL
 from lacunary.kernels.tile import HIGH
 from lacunary.kernels.tiled_rows import add_row, copy_row, dots, folded
 from lacunary.kernels.writer import AREA, TILE
@@ -41,7 +42,6 @@ from lacunary.kernels.writer import AREA, TILE
 __all__ = [
     "BLOCK",
     "HEAD",
-    "LARGE",
     "Block",
     "Holes",
     "Work",
@@ -63,9 +63,6 @@ the nearest caches."""
 
 HEAD = LANES - 1
 """Places before z in a row of a block, so that x begins a vector: the one before it would take another."""
-
-LARGE = 1e300
-"""Where squared residuals end, so that an outlier has a log-density however far it lies."""
 
 LOG_2, LOG_2PI = float(np.log(2.0)), float(np.log(2.0 * np.pi))
 
@@ -96,8 +93,9 @@ class Work(NamedTuple):
     Attributes
     ----------
     z, weighted
-        Rows of a block with their holes filled, density by density; and those of one density times their
-        weights. z stands at place `HEAD` of each row, `wide_for` numbers long; flat.
+        Rows of a block with their holes filled, density by density: in panels where log-densities are asked
+        for, else z stands at place `HEAD` of each row, `wide_for` numbers long. And those of one density
+        times their weights; flat.
     sums
         A block of `HIGH` × `LANES` sums, and one of their squares; flat.
     lower
@@ -203,17 +201,11 @@ def load(
     this block's from ``block.square`` on, interleaved; ``places`` are rows of ``known``.
     """
     width, many = block.width, block.many
-    wide, group = padded(HEAD + width), LANES // block.many
-    for r in range(block.pitch):
-        row = places[block.at + min(r, block.rows - 1)]
-        for own in range(many):
-            start = (own * block.pitch + r) * wide + HEAD
-            if seen:
-                for k in range(width):
-                    work.z[U(start + k)] = 1.0 if k == 0 else 0.0
-            else:
-                for k in range(width):
-                    work.z[U(start + k)] = known.z[U(row * width + k)]
+    group = LANES // block.many
+    if weigh:
+        _lay_rows(known, places, block, seen, work)
+    elif not seen:
+        _lay_panels(known, places, block, work)
     # Rows before r are filled; those whose covariances wait share the holes of ``standing``.
     for r in range(0, block.rows, group):
         at, end = block.at + r, block.at + block.rows
@@ -236,6 +228,37 @@ def load(
             work.log[slot] = work.shift[lane] - work.state[3 * LANES + lane] if sound else np.nan
             if weigh and row < block.rows and sound:
                 work.waiting[lane] += work.share[slot]
+
+
+@called
+def _lay_rows(known: Holes, places: Index, block: Block, seen: bool, work: Work) -> None:
+    """Put the rows of a block for each of its densities, as they are; (1, 0), if ``seen``."""
+    width = block.width
+    wide = padded(HEAD + width)
+    for r in range(block.pitch):
+        row = places[block.at + min(r, block.rows - 1)]
+        for own in range(block.many):
+            start = (own * block.pitch + r) * wide + HEAD
+            if seen:
+                for k in range(width):
+                    work.z[U(start + k)] = 1.0 if k == 0 else 0.0
+            else:
+                for k in range(width):
+                    work.z[U(start + k)] = known.z[U(row * width + k)]
+
+
+@called
+def _lay_panels(known: Holes, places: Index, block: Block, work: Work) -> None:
+    """Put the rows of a block, in panels, for each of its densities."""
+    width, size = block.width, block.pitch * block.width
+    for r in range(block.pitch):
+        row = places[block.at + min(r, block.rows - 1)] * width
+        start = r // PANEL * width * PANEL + r % PANEL
+        for k in range(width):
+            work.z[U(start + k * PANEL)] = known.z[U(row + k)]
+    for own in range(1, block.many):
+        for k in range(size):
+            work.z[U(own * size + k)] = work.z[U(k)]
 
 
 @inlined
@@ -370,6 +393,7 @@ def _fill(
     """
     many, width = block.many, block.width
     tiles, wide = _tiles(work.held[0]), padded(HEAD + width)
+    step = 1 if weigh else PANEL
     for k in range(LANES // many):
         row = places[min(block.at + r + k, block.at + block.rows - 1)]
         if seen:
@@ -390,9 +414,10 @@ def _fill(
     for lane in range(LANES):
         begin = known.first[work.standing[lane // many]]
         end = known.first[work.standing[lane // many] + 1] if work.state[lane] == 0.0 else begin
-        start = ((lane % many) * block.pitch + r + lane // many) * wide + HEAD
+        slot = (lane % many) * block.pitch + r + lane // many
+        start = slot * wide + HEAD if weigh else slot // PANEL * width * PANEL + slot % PANEL
         for i in range(end - begin):
-            work.z[U(start + known.holes[U(begin + i)])] = work.right[U(i * LANES + lane)]
+            work.z[U(start + known.holes[U(begin + i)] * step)] = work.right[U(i * LANES + lane)]
 
 
 @called

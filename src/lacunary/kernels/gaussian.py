@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.kernels.arena import Arena, pointed
-from lacunary.kernels.compile import called, compact
+from lacunary.kernels.compile import bare, called, compact
 from lacunary.kernels.filling import (
     HEAD,
-    LARGE,
     Block,
     Holes,
     Work,
@@ -26,9 +25,10 @@ from lacunary.kernels.filling import (
     work_in,
 )
 from lacunary.kernels.lanes import LANES, U
+from lacunary.kernels.panels import LARGE, PANEL, squared_norms
 from lacunary.kernels.tile import HIGH, add_products
 
-__all__ = ["Forms", "Tasks", "add_moments", "log_densities"]
+__all__ = ["Forms", "Tasks", "add_moments", "log_densities", "log_densities_of_panels"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -67,9 +67,11 @@ class Forms(NamedTuple):
     Attributes
     ----------
     turned
-        The transposes of the roots A, their rows filled up with zeros to a multiple of `LANES`; flat.
+        The roots A in tiles, as `lacunary.kernels.panels` has them; flat.
     reach
-        For each density and each `LANES` rows of A, the first column that is not zero, and one past the last.
+        For each density and tile, the first column that is not zero, and one past the last; flat.
+    tiles
+        How many tiles a density has; (1,).
     constant
         g; (densities,).
     square
@@ -79,7 +81,8 @@ class Forms(NamedTuple):
     """
 
     turned: Array
-    reach: NDArray[np.int64]
+    reach: Index
+    tiles: Index
     constant: Array
     square: Array
 
@@ -144,7 +147,7 @@ def visit(
     ``columns``, ``weights``, ``lost``, ``out`` and ``room`` are theirs.
     """
     work = work_in(room)
-    width, blocks, holes = known.z.shape[1], forms.reach.shape[1], len(known.holes) > 0
+    width, tiles, holes = known.z.shape[1], forms.tiles[0], len(known.holes) > 0
     known, forms, tasks = pointed(known), pointed(forms), pointed(tasks)
     for t in range(begin, end):  # ``out`` has all of the tasks before t
         many = tasks.many[t]
@@ -154,7 +157,8 @@ def visit(
         # Rows before ``at`` are in ``out``, or their covariances in ``work``.
         for at in range(tasks.first[t], tasks.last[t], height_of(many)):
             rows = min(tasks.last[t] - at, height_of(many))
-            block = Block(at, rows, many, padded(rows), tasks.square[t], width)
+            pitch = padded(rows) if weigh else (rows + PANEL - 1) // PANEL * PANEL
+            block = Block(at, rows, many, pitch, tasks.square[t], width)
             for own in range(many if weigh else 0):
                 weight = weights[columns[tasks.density[t] + own]]
                 for r in range(rows):
@@ -169,9 +173,7 @@ def visit(
                         log = work.log[own * block.pitch + r]
                         out[columns[c], tasks.places[at + r]] = forms.constant[c] + log
                 else:
-                    _residuals(
-                        forms, c, blocks, own * block.pitch, block, tasks.places, out[columns[c]], work
-                    )
+                    _residuals(forms, c, tiles, own * pitch, block, tasks.places, out[columns[c]], work)
         if weigh and work.held[0]:
             spread(known, width, many, work)
         for own in range(many if weigh else 0):
@@ -179,28 +181,47 @@ def visit(
             _finish(width, own, many if holes else 0, sign, out[tasks.slot[t] + own], work)
 
 
+@bare
+def log_densities_of_panels(
+    rows: Array,
+    many: int,
+    width: int,
+    forms: Forms,
+    first: int,
+    last: int,
+    columns: Index,
+    room: Array,
+    out: Array,
+) -> None:
+    """Put the log-densities of rows without holes, in the panels from ``first`` to ``last``, into ``out``.
+
+    ``rows`` are in panels, ``many`` of them in all, z ``width`` numbers long; ``room`` has `PANEL` numbers,
+    and ``out`` is (columns, rows).
+    """
+    forms = pointed(forms)
+    for p in range(first, last):  # ``out`` has the rows of all panels before
+        end = min(PANEL, many - p * PANEL)
+        for c in range(len(columns)):
+            squared_norms(
+                forms.turned, forms.reach, c, forms.tiles[0], width, rows, p * width * PANEL, room
+            )
+            own = out[columns[c]]
+            for i in range(end):
+                half = 0.5 * room[U(i)] if room[U(i)] < LARGE else 0.5 * LARGE
+                own[U(p * PANEL + i)] = forms.constant[c] - half
+
+
 @called
 def _residuals(
-    forms: Forms, c: int, blocks: int, first: int, block: Block, places: Index, out: Array, work: Work
+    forms: Forms, c: int, tiles: int, first: int, block: Block, places: Index, out: Array, work: Work
 ) -> None:
     """Put the log-densities of the block's rows under density c, which stand from row ``first`` on."""
-    width, high = block.width, blocks * LANES
-    wide = padded(HEAD + width)
-    for r in range(0, block.rows, HIGH):
-        for i in range(HIGH * LANES, 2 * HIGH * LANES):
-            work.sums[U(i)] = 0.0
-        for k in range(blocks):
-            low, top = forms.reach[2 * (c * blocks + k)], forms.reach[2 * (c * blocks + k) + 1]
-            for i in range(HIGH * LANES):
-                work.sums[U(i)] = 0.0
-            start, row = (c * width + low) * high + k * LANES, (first + r) * wide + HEAD + low
-            add_products(work.sums, 0, LANES, work.z, row, wide, 1, forms.turned, start, high, top - low)
-            for i in range(HIGH * LANES):
-                work.sums[U(HIGH * LANES + i)] += work.sums[U(i)] ** 2
-        for i in range(r, min(r + HIGH, block.rows)):
-            squared = 0.0
-            for lane in range(LANES):
-                squared += work.sums[(HIGH + i - r) * LANES + lane]
+    for r in range(0, block.rows, PANEL):
+        squared_norms(
+            forms.turned, forms.reach, c, tiles, block.width, work.z, (first + r) * block.width, work.sums
+        )
+        for i in range(r, min(r + PANEL, block.rows)):
+            squared = work.sums[U(i - r)]
             half = 0.5 * squared if squared < LARGE else 0.5 * LARGE
             out[places[block.at + i]] = forms.constant[c] + work.log[first + i] - half
 

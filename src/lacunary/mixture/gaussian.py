@@ -102,7 +102,7 @@ class Seen:
         standard = scale.table(table).reals
         self.rows = GaussianRows(standard)
         whole = self.rows.complete and len(standard)
-        self.sparse = SparseRows(self.rows.sorted) if whole else None
+        self.sparse = SparseRows(self.rows) if whole else None
         #: What the units of the observed cells add to a row's log-density; (rows,).
         self.units = -(~np.isnan(standard) @ np.log(scale.spread))
 
@@ -112,7 +112,8 @@ class Seen:
             logs = self.sparse.log_densities(models.forms, models.families)
         else:
             logs = self.rows.log_evidence(models.forms)
-        return np.asarray(logs + self.units[:, None])
+        logs += self.units[:, None]
+        return logs
 
     def statistics(self, models: Gaussians, weights: Array) -> Array:
         """Return Σ over rows of weight · E[z zᵀ | observed cells]; (components, n + 1, n + 1).
