@@ -338,10 +338,15 @@ class Conditioned:
         return None if self.rows.allowed is None else self.rows.allowed[c]
 
     def _counted(self, c: int, weight: NDArray[np.float64]) -> NDArray[np.int64] | None:
-        """Return the rows of configuration c that weigh anything beside the others; None for all."""
+        """Return the rows of configuration c that weigh anything beside the others; None for all.
+
+        Where it may explain all, the weights of the others become zero.
+        """
         places = self._places(c)
         mine = weight if places is None else weight[places]
         counted = mine > NEGLIGIBLE * mine.max(initial=0.0) / self.rows.reach
+        if places is None:
+            weight *= counted
         if 2 * np.count_nonzero(counted) > len(mine):  # not worth gathering
             return places
         return np.flatnonzero(counted) if places is None else places[counted]
@@ -519,7 +524,7 @@ class Conditioned:
     def moments(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return Σ over rows of weight · E[z zᵀ | observed cells]; (configurations, n + 1, n + 1)."""
         mine = weights if self.rows.complete else weights[self.rows.order]
-        sorted_ = np.ascontiguousarray(mine.T)
+        sorted_ = np.array(mine.T, order="C")
         counted = [self._counted(c, sorted_[self.columns[c]]) for c in range(len(self.forms.root))]
         groups = [part for group in self._groups for part in self._thinned(group, counted)]
         out = np.zeros((len(self.forms.root), *[self.rows.sorted.shape[1]] * 2))

@@ -232,13 +232,18 @@ def load(
 
 @called
 def _lay_rows(known: Holes, places: Index, block: Block, seen: bool, work: Work) -> None:
-    """Put the rows of a block for each of its densities, as they are; (1, 0), if ``seen``."""
+    """Put the rows of a block for each of its densities, as they are; (1, 0), if ``seen``.
+
+    Rows that count for nothing are left out.
+    """
     width = block.width
     wide = padded(HEAD + width)
-    for r in range(block.pitch):
-        row = places[block.at + min(r, block.rows - 1)]
+    for r in range(block.rows):
+        row = places[block.at + r]
         for own in range(block.many):
             start = (own * block.pitch + r) * wide + HEAD
+            if work.share[own * block.pitch + r] == 0.0:
+                continue
             if seen:
                 for k in range(width):
                     work.z[U(start + k)] = 1.0 if k == 0 else 0.0
@@ -475,12 +480,11 @@ def _multiply(square: Array, known: Holes, block: Block, row: int, k: int, work:
     begin, end = known.first[work.standing[k]], known.first[work.standing[k] + 1]
     seen, hole = 0, begin
     if many == LANES:  # the fewest places
-        for place in range(width):
-            if hole < end and known.holes[U(hole)] == place:
-                hole += 1
-            else:
-                work.places[U(seen)], work.values[U(seen)] = place * many, known.z[U(row * width + place)]
-                seen += 1
+        for place in range(width):  # without a branch: nobody can guess where holes are
+            is_hole = 1 if hole < end and known.holes[U(min(hole, end - 1))] == place else 0
+            work.places[U(seen)], work.values[U(seen)] = place * many, known.z[U(row * width + place)]
+            hole += is_hole
+            seen += 1 - is_hole
     else:
         _repeat(known.z, row * width, width, many, work.values)
         seen = (width * many + LANES - 1) // LANES

@@ -26,7 +26,7 @@ from lacunary.kernels.filling import (
 )
 from lacunary.kernels.lanes import LANES, U
 from lacunary.kernels.panels import LARGE, PANEL, squared_norms
-from lacunary.kernels.tile import HIGH, add_products
+from lacunary.kernels.tile import HIGH, add_products, add_twice
 
 __all__ = ["Forms", "Tasks", "add_moments", "log_densities", "log_densities_of_panels"]
 
@@ -230,19 +230,25 @@ def _residuals(
 def _add_squares(own: int, block: Block, lost: NDArray[np.bool_], out: Array, work: Work) -> None:
     """Add Σ weight z zᵀ of the block's rows under one density to the upper half of its moments."""
     first, wide = own * block.pitch, padded(HEAD + block.width)
-    for r in range(block.rows):
+    kept, base = 0, own * block.pitch * wide
+    for r in range(block.rows):  # those before r that count for anything stand first
         lost[block.at + r] = np.isnan(work.log[first + r])
         share = 0.0 if lost[block.at + r] else work.share[first + r]
-        start = (first + r) * wide
-        for k in range(wide):
-            work.weighted[U(r * wide + k)] = share * work.z[U(start + k)]
+        if share == 0.0:
+            continue
+        start, to, put = base + r * wide, base + kept * wide, kept * wide
         for k in range(HEAD, wide):
-            out[U(HEAD * wide + k)] += work.weighted[U(r * wide + k)]
-    for i in range(LANES, wide, HIGH):
-        for j in range(i, wide, LANES):
-            add_products(
-                out, i * wide + j, wide, work.weighted, i, 1, wide, work.z, first * wide + j, wide, block.rows
-            )
+            value = work.z[U(start + k)]
+            work.z[U(to + k)], work.weighted[U(put + k)] = value, share * value
+        for k in range(HEAD, wide):
+            out[U(HEAD * wide + k)] += work.weighted[U(put + k)]
+        kept += 1
+    for i in range(LANES, wide if kept else 0, HIGH):
+        for j in range(i, wide - LANES, 2 * LANES):
+            add_twice(out, i * wide + j, wide, work.weighted, i, 1, wide, work.z, base + j, wide, kept)
+        if (wide - i) // LANES % 2:
+            j = wide - LANES
+            add_products(out, i * wide + j, wide, work.weighted, i, 1, wide, work.z, base + j, wide, kept)
 
 
 @called
