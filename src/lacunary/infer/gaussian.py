@@ -28,7 +28,7 @@ from lacunary.kernels.arena import Arena
 from lacunary.kernels.factors import SOUND
 from lacunary.kernels.filling import BLOCK, HEAD, Holes, room_for, wide_for
 from lacunary.kernels.gaussian import Forms as DenseForms
-from lacunary.kernels.gaussian import Tasks, add_moments, log_densities, log_densities_of_panels
+from lacunary.kernels.gaussian import Tasks, add_moments, add_plain_moments, add_up, log_densities, log_densities_of_panels
 from lacunary.kernels.lanes import LANES
 from lacunary.kernels.panels import LARGE, PANEL, panelled
 from lacunary.kernels.writer import TILE
@@ -57,8 +57,8 @@ ALONE, BESIDE = 2**23, 128
 """Multiplications with an addition up to which no other thread is asked to help, about half a millisecond;
 and what a row under one density costs beside those of its matrix."""
 
-SECONDS = 3e-11
-"""What one of them takes where no row has a hole."""
+SECONDS, SCANNED = 3e-11, 1e-9
+"""What one of them takes where no row has a hole; and what it takes to find that a row weighs nothing."""
 
 NEGLIGIBLE = 1e-30
 """Rows that weigh less, beside the heaviest and with the largest value squared, leave no trace in a sum."""
@@ -369,7 +369,7 @@ class Conditioned:
 
     def log_evidence(self) -> NDArray[np.float64]:
         """Return the log-density of each row's observed cells, −∞ where none is allowed; (rows, columns)."""
-        if self.rows.complete and self.rows.allowed is None:
+        if self._plain:
             return self._plain_logs()
         out = np.full((self.width, len(self.rows)), -np.inf)
         for groups, turned in self._parted(self._groups):
@@ -381,6 +381,33 @@ class Conditioned:
         back = np.empty_like(out.T)
         back[self.rows.order] = out.T
         return back
+
+    @cached_property
+    def _plain(self) -> bool:
+        """Whether no row has a hole and all densities take all rows."""
+        return self.rows.complete and not any(map(_some, self.rows.allowed or ()))
+
+    def _plain_moments(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Do `moments` there."""
+        own = np.ascontiguousarray(weights.T[self.columns] if self.rows.columns else weights.T)
+        z, many = self.rows.sorted, len(own)
+        (rows, n), wide = z.shape, wide_for(z.shape[1])
+        least = NEGLIGIBLE / self.rows.reach * own.max(axis=1, initial=0.0)
+        step = max(4 * TASK, -(-rows // (TASKS * BLOCK)) * BLOCK)
+        parts = aligned(-(-rows // step) * many * wide**2, z.dtype).reshape(-1, many, wide**2)
+        parts[:] = 0.0
+
+        def some(runs: range) -> None:
+            room = aligned(2 * BLOCK * wide, z.dtype)
+            room[:], counted = 0.0, np.empty(step, dtype=np.int64)
+            for k in runs:
+                end = min((k + 1) * step, rows)
+                add_plain_moments(z, own, least, k * step, end, counted, room, parts[k])
+
+        in_runs(some, len(parts), seconds=rows * many * SCANNED + rows * n**2 * SECONDS)
+        out = np.zeros((many, n, n))
+        add_up(parts, out)
+        return out
 
     def _plain_logs(self) -> NDArray[np.float64]:
         """Do `log_evidence` where no row has a hole and all densities take all rows."""
@@ -523,6 +550,8 @@ class Conditioned:
 
     def moments(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return Σ over rows of weight · E[z zᵀ | observed cells]; (configurations, n + 1, n + 1)."""
+        if self._plain:
+            return self._plain_moments(weights)
         mine = weights if self.rows.complete else weights[self.rows.order]
         sorted_ = np.array(mine.T, order="C")
         counted = [self._counted(c, sorted_[self.columns[c]]) for c in range(len(self.forms.root))]

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from lacunary.kernels.arena import Arena, pointed
 from lacunary.kernels.compile import bare, called, compact
 from lacunary.kernels.filling import (
+    BLOCK,
     HEAD,
     Block,
     Holes,
@@ -28,7 +29,7 @@ from lacunary.kernels.lanes import LANES, U
 from lacunary.kernels.panels import LARGE, PANEL, squared_norms
 from lacunary.kernels.tile import HIGH, add_products, add_twice
 
-__all__ = ["Forms", "Tasks", "add_moments", "log_densities", "log_densities_of_panels"]
+__all__ = ["Forms", "Tasks", "add_moments", "add_plain_moments", "add_up", "log_densities", "log_densities_of_panels"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -243,12 +244,73 @@ def _add_squares(own: int, block: Block, lost: NDArray[np.bool_], out: Array, wo
         for k in range(HEAD, wide):
             out[U(HEAD * wide + k)] += work.weighted[U(put + k)]
         kept += 1
-    for i in range(LANES, wide if kept else 0, HIGH):
+    _multiply(work.weighted, work.z, base, kept, wide, out)
+
+
+@called
+def _multiply(weighted: Array, z: Array, base: int, rows: int, wide: int, out: Array) -> None:
+    """Add Σ weight z zᵀ of so many rows, which stand from ``base`` on, to the upper half of moments."""
+    for i in range(LANES, wide if rows else 0, HIGH):
         for j in range(i, wide - LANES, 2 * LANES):
-            add_twice(out, i * wide + j, wide, work.weighted, i, 1, wide, work.z, base + j, wide, kept)
+            add_twice(out, i * wide + j, wide, weighted, i, 1, wide, z, base + j, wide, rows)
         if (wide - i) // LANES % 2:
             j = wide - LANES
-            add_products(out, i * wide + j, wide, work.weighted, i, 1, wide, work.z, base + j, wide, kept)
+            add_products(out, i * wide + j, wide, weighted, i, 1, wide, z, base + j, wide, rows)
+
+
+@bare
+def add_plain_moments(
+    z: Array, weights: Array, least: Array, begin: int, end: int, counted: Index, room: Array, out: Array
+) -> None:
+    """Add Σ weight · z zᵀ over rows without holes, from ``begin`` to ``end``, to each density's moments.
+
+    Parameters
+    ----------
+    z
+        (1, x); (rows, n + 1).
+    weights, least
+        (densities, rows); and what a row must weigh more than to leave a trace, (densities,).
+    counted
+        As many places as rows, at least.
+    room
+        2 × `BLOCK` rows as long as w = `wide_for` (n + 1); zeros, flat.
+    out
+        (densities, w²), from place `HEAD` on.
+    """
+    width = z.shape[1]
+    wide = padded(HEAD + width)
+    rows, weighted = room[: BLOCK * wide], room[BLOCK * wide :]
+    for c in range(len(weights)):  # ``out`` has all rows of the densities before
+        own, kept = out[c], 0
+        for r in range(begin, end):  # without a branch: nobody can guess which rows count
+            counted[kept] = r
+            kept += 1 if weights[c, U(r)] > least[c] else 0
+        for first in range(0, kept, BLOCK):  # rows before ``first`` are in ``out``
+            some = min(BLOCK, kept - first)
+            for r in range(some):
+                row, at = counted[first + r], r * wide + HEAD
+                share, line = weights[c, row], z[row]
+                for k in range(width):
+                    value = line[U(k)]
+                    rows[U(at + k)], weighted[U(at + k)] = value, share * value
+                    own[U(HEAD * wide + HEAD + k)] += share * value
+            _multiply(weighted, rows, 0, some, wide, own)
+
+
+@bare
+def add_up(parts: Array, out: Array) -> None:
+    """Add up the upper halves of moments, (parts, densities, w²), and put them whole; (densities, n + 1, n + 1)."""
+    width = out.shape[1]
+    wide = padded(HEAD + width)
+    for c in range(len(out)):
+        for i in range(width):
+            at, own = (HEAD + i) * wide + HEAD, out[c, i]
+            for part in range(len(parts)):  # ``own`` has the parts before
+                some = parts[part, c]
+                for j in range(i, width):
+                    own[U(j)] += some[U(at + j)]
+            for j in range(i):
+                own[j] = out[c, j, i]
 
 
 @called

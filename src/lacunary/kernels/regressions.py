@@ -16,7 +16,7 @@ from lacunary.kernels.compile import bare, called
 from lacunary.kernels.lanes import LANES, U
 from lacunary.kernels.panels import BATCH, LARGE, PANEL, add_sums, family_norms
 
-__all__ = ["Families", "add_pairs", "add_squares", "log_densities", "log_normalizers", "put_modes", "squared"]
+__all__ = ["Families", "add_pairs", "add_squares", "log_densities", "log_normalizers", "put_inverses", "put_modes", "squared"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -100,6 +100,20 @@ def put_modes(moment: Array, divisor: Array, families: Families, room: Array, ro
             room[last * size + i] = slope / room[i * size + i]
             root[c, child - 1, families.members[begin + i]] = -over * room[last * size + i]
     return True
+
+
+@bare
+def put_inverses(lower: Array, out: Array) -> None:
+    """Put the inverses of triangular factors into ``out``, zero before; (networks, size, size) each."""
+    size = lower.shape[1]
+    for c in range(len(lower)):
+        for i in range(size):  # rows before i are those of the inverse
+            own, over = out[c, i], 1.0 / lower[c, i, i]
+            for k in range(i):
+                share, other = lower[c, i, k] * over, out[c, k]
+                for j in range(k + 1):
+                    own[U(j)] -= share * other[U(j)]
+            own[i] = over
 
 
 @bare
