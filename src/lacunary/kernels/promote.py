@@ -23,6 +23,9 @@ PATIENCE = 0.5
 Who has asked for so long keeps asking, and has answers in a thirtieth of the time from then on.
 """
 
+KEEN = 10
+"""Questions after which compiled ones are loaded, if they are on disk, however short these questions were."""
+
 LOOK = 0.1
 """Seconds spent on plain functions after which it is looked again whether compiled ones are there."""
 
@@ -30,24 +33,27 @@ _twins: dict[str, ModuleType] = {}
 """By their names, the compiled forms of modules."""
 
 _spent = [0.0]
+_times = [0]
 _look = [0.0]
-"""Seconds spent, and how many it takes until the store is looked at next."""
+"""Seconds spent, in how many questions, and the seconds that it takes until the store is looked at next."""
 
 _lock = Lock()
 
 
 def spend(seconds: float) -> None:
-    """Count seconds that were spent on plain functions."""
+    """Count seconds that a question has spent on plain functions."""
     _spent[0] += seconds
+    _times[0] += 1
 
 
 def is_due(*modules: ModuleType) -> bool:
     """Return whether to run modules' functions compiled from now on.
 
-    They are on disk and enough was spent to load them; or more was spent, and no other process compiles them.
+    They are on disk and enough was spent, or asked, to load them; or more was spent, and no other process
+    compiles them.
     """
     spent = _spent[0]
-    if spent < _look[0] or spent < min(_loading(), PATIENCE):
+    if spent < _look[0] or (_times[0] < KEEN and spent < min(_loading(), PATIENCE)):
         return False
     _look[0] = spent + LOOK
     if are_stored(*modules):
