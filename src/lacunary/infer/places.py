@@ -9,6 +9,9 @@ general, as in variational Bayes, it is not.
 Some such variables with the same parents make a *group*: a row knows the states of all of them, so that one
 table of the products of their potentials takes the place of several, and a row with many of them costs a
 fraction. What is counted there is added up for each of them.
+
+A large table is *turned* where that puts its numbers in the order in which the configurations of cliques meet them:
+the parent that comes last there moves fastest.
 """
 
 from __future__ import annotations
@@ -41,14 +44,18 @@ class Places:
         Whether a hole of each variable stands for the sum over its states; (variables,).
     groups
         Variables that are laid out together.
+    turned
+        Variables whose tables have their parents in another order: which parent comes first, second, and so on.
     """
 
     layout: Layout
     summed: NDArray[np.bool_]
     groups: tuple[tuple[int, ...], ...] = ()
+    turned: tuple[tuple[int, tuple[int, ...]], ...] = ()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"layout": self.layout, "summed": self.summed, "groups": self.groups}
+        fields = self.__dataclass_fields__
+        return {name: held for name, held in self.__dict__.items() if name in fields}
 
     @cached_property
     def _longer(self) -> tuple[int, ...]:
@@ -95,7 +102,10 @@ class Places:
     def factors(self) -> list[tuple[tuple[int, ...], tuple[int, ...], int]]:
         """Of every factor the variables, how far a step in each of them leads, and where its table starts."""
         layout, grouped = self.layout, {i for group in self.groups for i in group}
-        families = enumerate(zip(layout.members, layout.strides, self.start, strict=True))
+        strides = list(layout.strides)
+        for i, order in self.turned:
+            strides[i] = (strides[i][0], *self._steps(i, order))
+        families = enumerate(zip(layout.members, strides, self.start, strict=True))
         found = [family for i, family in families if i not in grouped]
         for group, at in zip(self.groups, self._joined[2], strict=True):
             step, steps = layout.configurations[group[0]], list(layout.strides[group[0]][1:])
@@ -104,6 +114,34 @@ class Places:
                 step *= layout.states[i] + int(self.summed[i])
             found.append(((*group, *layout.members[group[0]][1:]), tuple(steps), at))
         return found
+
+    def _steps(self, i: int, order: tuple[int, ...]) -> list[int]:
+        """Return how far a step in each parent leads in a table whose parents come in this order."""
+        sizes, step = [self.layout.states[p] for p in self.layout.members[i][1:]], 1
+        steps = [0] * len(sizes)
+        for k in reversed(order):
+            steps[k], step = step, step * sizes[k]
+        return steps
+
+    def _turn(self, vectors: NDArray[Any], back: bool = False) -> NDArray[Any]:
+        """Return vectors of the layout's size whose tables are turned, or turned back."""
+        if not self.turned:
+            return vectors
+        out = aligned(vectors.size, vectors.dtype).reshape(vectors.shape)
+        done = 0
+        for i, order in sorted(self.turned, key=lambda one: self.layout.start[one[0]]):
+            where = self.layout.slice(i)
+            out[:, done : where.start] = vectors[:, done : where.start]
+            done = where.stop
+            own = (len(vectors), self.layout.states[i], *(self.layout.states[p] for p in self.layout.members[i][1:]))
+            axes = (0, 1, *(k + 2 for k in order))
+            turned = tuple(own[k] for k in axes)
+            if back:
+                out[:, where].reshape(own).transpose(axes)[:] = vectors[:, where].reshape(turned)
+            else:
+                out[:, where].reshape(turned)[:] = vectors[:, where].reshape(own).transpose(axes)
+        out[:, done:] = vectors[:, done:]
+        return out
 
     @cached_property
     def _own(self) -> NDArray[np.int64]:
@@ -134,6 +172,7 @@ class Places:
 
     def widened(self, potentials: NDArray[Any]) -> NDArray[Any]:
         """Return vectors with the sums, and room for `join`; (vectors, layout size) → (vectors, size)."""
+        potentials = self._turn(potentials)
         if not self._longer and not self.groups:
             return potentials
         size = (len(potentials), self.size)
@@ -178,7 +217,8 @@ class Places:
         if self.groups:
             part(counts, self._joined[0])
         elif not self._longer:
-            return counts
+            return self._turn(counts, back=True)
+        potentials = self._turn(potentials)
         if counts.dtype.kind == "c":
             out = counts[:, self._own]
             for own, shape, sums in self._summed_tables():
@@ -189,7 +229,7 @@ class Places:
         else:
             out = np.empty(potentials.shape, dtype=counts.dtype)
             narrow(counts, _as_taken(potentials), wide, self._blocks, out)
-        return out
+        return self._turn(out, back=True)
 
     def shown(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what was counted where states were seen; (size,) → (layout size,)."""
@@ -197,7 +237,8 @@ class Places:
             counts = counts[None].copy()
             part(counts, self._joined[0])
             counts = counts[0]
-        return counts[self._own] if self._longer or self.groups else counts
+        counts = counts[self._own] if self._longer or self.groups else counts
+        return self._turn(counts[None], back=True)[0]
 
 
 def _as_taken(vectors: NDArray[Any]) -> NDArray[Any]:
