@@ -622,7 +622,9 @@ def _chunk(
     lanes = min(_lanes(recipe, nodes.kinds, value_room + 2 * shared_room), 1 if alone else LANES)
     arena = arena_of_cells(slab, spots)
     if len(nodes.kinds.span) and cells:
-        largest = max(largest, notes(int((np.diff(slab.base_start) + np.diff(slab.child_start)).max())))
+        met = lengths_of(slab.base_start) + lengths_of(slab.child_start)
+        spans = nodes.kinds.span.reshape(-1, 3)
+        largest = max(largest, notes(int(met.max()), int((spans[:, 1] // spans[:, 2]).max())))
     room_of = value_room, shared_room, largest
     return Chunk(rows, kinds_arena, arena, slab.weight, *room_of, lanes, lone), constant
 

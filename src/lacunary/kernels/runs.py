@@ -18,7 +18,7 @@ from numba import types
 from lacunary.kernels.compile import COMPILES
 from lacunary.kernels.lanes import LANES, intrinsic, many_of, start_of, tools
 
-__all__ = ["add_at", "number_at", "place_of", "run_through"]
+__all__ = ["add_at", "lines_through", "number_at", "place_of"]
 
 DOUBLE, WORD = ir.DoubleType(), ir.IntType(64)
 
@@ -56,7 +56,8 @@ class _Pieces:
         self.builder, self.factor, self.sources, self.targets = builder, factor, sources, targets
         self.vector = ir.VectorType(DOUBLE, LANES)
         self.none = ir.Constant(self.vector, [0.0] * LANES)
-        self.sum = tools.alloca_once_value(builder, self.none)
+        self.sum = tools.alloca_once(builder, self.vector)
+        builder.store(self.none, self.sum)
 
     def _at(self, place: Any, i: Any, many: int) -> Any:
         kind = ir.VectorType(DOUBLE, many) if many > 1 else DOUBLE
@@ -86,44 +87,61 @@ class _Pieces:
         return self.builder.call(reduce, [DOUBLE(0.0), self.builder.load(self.sum)], fastmath=FLAGS)
 
 
-def _run_through(
-    typing: Any, factor: Any, many: Any, a: Any, b: Any, c: Any, x: Any, y: Any, z: Any
-) -> Any:
-    places = (a, b, c, x, y, z)
-    given = [isinstance(one, types.Integer) for one in places]
+def _lines_through(typing: Any, it: Any, s: Any, p: Any, a: Any, b: Any, x: Any, y: Any, z: Any) -> Any:
+    given = [isinstance(one, types.BaseTuple) for one in (p, a, b, x, y, z)]
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        there = [one if held else None for one, held in zip(arguments[2:], given, strict=True)]
-        sources, targets = ([one for one in part if one is not None] for part in (there[:3], there[3:]))
-        pieces, many = _Pieces(builder, arguments[0], sources, targets), arguments[1]
-        whole = builder.and_(many, WORD(-LANES))
-        with tools.for_range_slice(builder, WORD(0), whole, WORD(LANES), inc=True) as (i, _):
-            pieces.write(i, LANES)
-        part = LANES // 2
-        while part:
-            here = builder.and_(many, WORD(-2 * part))
-            with builder.if_then(builder.icmp_unsigned("!=", builder.and_(many, WORD(part)), WORD(0))):
-                pieces.write(here, part)
-            part //= 2
-        return pieces.total()
+        lines, run = (builder.extract_value(arguments[0], k) for k in range(2))
+        there = [
+            [builder.extract_value(one, k) for k in range(2)] if held else None
+            for one, held in zip(arguments[2:], given, strict=True)
+        ]
+        whole = builder.and_(run, WORD(-LANES))
+        with tools.for_range(builder, lines) as line:
+            factor = _at(builder, arguments[1], line.index)
 
-    told = [types.int64 if held else types.none for held in given]
-    return types.float64(types.float64, types.int64, *told), generate
+            def place(one: Any, line: Any = line) -> Any:
+                behind = builder.inttoptr(one[1], WORD.as_pointer())
+                return builder.add(one[0], builder.load(builder.gep(behind, [line.index])))
+
+            sources, targets = ([place(one) for one in part if one] for part in (there[:3], there[3:]))
+            pieces = _Pieces(builder, builder.load(factor), sources, targets)
+            with tools.for_range_slice(builder, WORD(0), whole, WORD(LANES), inc=True) as (i, _):
+                pieces.write(i, LANES)
+            part = LANES // 2
+            while part:
+                here = builder.and_(run, WORD(-2 * part))
+                with builder.if_then(builder.icmp_unsigned("!=", builder.and_(run, WORD(part)), WORD(0))):
+                    pieces.write(here, part)
+                part //= 2
+            builder.store(pieces.total(), factor)
+        return context.get_dummy_value()
+
+    pair = types.UniTuple(types.int64, 2)
+    told = [pair if held else types.none for held in given]
+    return types.void(pair, types.int64, *told), generate
+
+
+def _at(builder: Any, place: Any, i: Any) -> Any:
+    return builder.gep(builder.inttoptr(place, DOUBLE.as_pointer()), [i])
 
 
 def _seen(place: int, many: int) -> Any:
     return np.frombuffer((ctypes.c_double * many).from_address(place), dtype=np.float64)
 
 
-def _plainly(factor: float, many: int, *places: Any) -> float:
-    product = np.full(many, factor)
-    for place in places[:3]:
-        if place is not None:
-            product *= _seen(place, many)
-    for place in places[3:]:
-        if place is not None:
-            _seen(place, many)[:] += product
-    return float(product.sum())
+def _plainly(it: tuple[int, int], s: int, *places: tuple[int, int] | None) -> None:
+    lines, run = it
+    for q in range(lines):
+        there = [one and one[0] + ctypes.c_int64.from_address(one[1] + 8 * q).value for one in places]
+        product = np.full(run, _seen(s + 8 * q, 1)[0])
+        for place in there[:3]:
+            if place is not None:
+                product *= _seen(place, run)
+        for place in there[3:]:
+            if place is not None:
+                _seen(place, run)[:] += product
+        _seen(s + 8 * q, 1)[0] = product.sum()
 
 
 def _plainly_add(place: int, x: float) -> None:
@@ -143,9 +161,10 @@ number_at: Callable[[Any], Any] = (
 add_at: Callable[[Any, Any], None] = intrinsic(_add_at) if COMPILES else _plainly_add
 """Adds to the number at a place."""
 
-run_through: Any = intrinsic(_run_through) if COMPILES else _plainly
-"""Multiply runs of so many numbers at the first three places and a factor, number by number.
+lines_through: Any = intrinsic(_lines_through) if COMPILES else _plainly
+"""Go through lines: multiply runs at the first three places and a factor, and add them up at the other three.
 
-The products are added to the runs at the other three, one after the other; any place may be None. Returns
-the sum of the products.
+``it`` says how many lines there are, and how long their runs are. Every place comes with that of a list: how
+many bytes behind it each line begins; it may be None. At ``s`` are the factors of lines, in place of which come
+the sums of their products.
 """

@@ -23,7 +23,7 @@ from lacunary.kernels.cell import Kinds, Room, Spots
 from lacunary.kernels.compile import COMPILES, called, inlined
 from lacunary.kernels.lanes import LANES, U, add_run, multiply_run
 from lacunary.kernels.pack import Slab
-from lacunary.kernels.runs import add_at, number_at, place_of, run_through
+from lacunary.kernels.runs import add_at, lines_through, number_at, place_of
 
 __all__ = ["BLOCK", "KEPT", "LARGE_CELLS", "STRETCH", "filled", "keep_spans", "notes", "read_spans", "send_spans"]
 
@@ -86,9 +86,9 @@ def filled(run: int) -> int:
     return (run + LANES - 1) // LANES * LANES
 
 
-def notes(many: int) -> int:
-    """Return how many numbers it takes to note so many factors, the belief, and as many targets."""
-    return NOTES + 6 * (many + 1)
+def notes(many: int, lines: int) -> int:
+    """Return how many numbers it takes to note so many factors, the belief, as many targets, and lists of lines."""
+    return NOTES + 6 * (many + 1) + 5 * lines
 
 
 _room: Any = inlined(filled)
@@ -192,25 +192,31 @@ def _begin(
     return n
 
 
+@inlined
+def _noted(kinds: Kinds, met: Any, note: Any, run: Any, r: Any) -> Any:
+    """Return the place that a note has for run r."""
+    return met[U(note)] + BYTES * _lead(kinds, met[U(note + 1)], run, r)
+
+
 @called
 def _product(kinds: Kinds, value: Any, at: Any, met: Any, n: Any, run: Any, r: Any) -> Any:
     """Write the product of the n factors that are noted, in run r, to ``at``; return that place."""
     for i in range(run):
         value[U(at + i)] = 1.0
-    for k in range(NOTES, NOTES + 3 * n, 3):
-        place = met[U(k)] + BYTES * _lead(kinds, met[U(k + 1)], run, r)
+    for k in range(n):
+        place, step = _noted(kinds, met, NOTES + 3 * k, run, r), BYTES * met[U(NOTES + 3 * k + 2)]
         for i in range(run):
-            value[U(at + i)] *= number_at(place + BYTES * i * met[U(k + 2)])
+            value[U(at + i)] *= number_at(place + step * i)
     return place_of(value, at)
 
 
 @called
 def _give(kinds: Kinds, value: Any, at: Any, met: Any, aims: Any, n: Any, run: Any, r: Any) -> None:
     """Add what stands from ``at`` on to the n places that are noted from ``aims`` on, in run r; clear it."""
-    for k in range(aims, aims + 3 * n, 3):
-        place = met[U(k)] + BYTES * _lead(kinds, met[U(k + 1)], run, r)
+    for k in range(n):
+        place, step = _noted(kinds, met, aims + 3 * k, run, r), BYTES * met[U(aims + 3 * k + 2)]
         for i in range(run):
-            add_at(place + BYTES * i * met[U(k + 2)], value[U(at + i)])
+            add_at(place + step * i, value[U(at + i)])
     for i in range(run):
         value[U(at + i)] = 0.0
 
@@ -222,61 +228,78 @@ def _side_by_side(met: Any, aims: Any, n: Any) -> Any:
 
 
 @inlined
-def _noted(kinds: Kinds, met: Any, note: Any, run: Any, r: Any) -> Any:
-    """Return the place that a note has for run r."""
-    return met[U(note)] + BYTES * _lead(kinds, met[U(note + 1)], run, r)
+def _list_lines(kinds: Kinds, met: Any, note: Any, lines: Any, run: Any, to: Any) -> None:
+    """Write how many bytes each run of a block leads behind the first."""
+    for q in range(lines):
+        met[U(to + q)] = BYTES * _lead(kinds, met[U(note + 1)], run, q)
 
 
 @inlined
-def _through(s: Any, run: Any, p: Any, a: Any, b: Any, pair: Any, x: Any, y: Any, z: Any, targets: Any) -> Any:
-    """Go through a run with one factor more than what is common, or with a pair; return its sum."""
+def _through(pair: Any, targets: Any, s: Any, p: Any, a: Any, b: Any, x: Any, y: Any, z: Any, it: Any) -> Any:
+    """Go through lines with one factor more than what is common, or with a pair."""
     if pair:
         if targets == 0:
-            return run_through(s, run, p, a, b, None, None, None)
-        if targets == 1:
-            return run_through(s, run, p, a, b, x, None, None)
-        if targets == 2:
-            return run_through(s, run, p, a, b, x, y, None)
-        return run_through(s, run, p, a, b, x, y, z)
-    if targets == 0:
-        return run_through(s, run, p, a, None, None, None, None)
-    if targets == 1:
-        return run_through(s, run, p, a, None, x, None, None)
-    if targets == 2:
-        return run_through(s, run, p, a, None, x, y, None)
-    return run_through(s, run, p, a, None, x, y, z)
+            lines_through(it, s, p, a, b, None, None, None)
+        elif targets == 1:
+            lines_through(it, s, p, a, b, x, None, None)
+        elif targets == 2:
+            lines_through(it, s, p, a, b, x, y, None)
+        else:
+            lines_through(it, s, p, a, b, x, y, z)
+    elif targets == 0:
+        lines_through(it, s, p, a, None, None, None, None)
+    elif targets == 1:
+        lines_through(it, s, p, a, None, x, None, None)
+    elif targets == 2:
+        lines_through(it, s, p, a, None, x, y, None)
+    else:
+        lines_through(it, s, p, a, None, x, y, z)
 
 
 @called
-def _go(kinds: Kinds, kind: Any, begin: Any, n: Any, aims: Any, m: Any, gathers: Any, room: Room) -> Any:
+def _go(
+    kinds: Kinds, kind: Any, begin: Any, n: Any, aims: Any, m: Any, lists: Any, gathers: Any, room: Room
+) -> Any:
     """Go through a stretch: its n factors, and the m places that are noted to be added to; return the sum.
 
     Sums of runs come in place of what stood still within them, and the sum of all blocks is gathered if asked.
     """
     first, met, value = kinds.span_start[kinds.shape[kind]], room.power, room.value
     stretch, block, run = kinds.span[U(first)], kinds.span[U(first + 1)], kinds.span[U(first + 2)]
-    at, above, line, whole = value.size - STRETCH, begin // run, BYTES * _room(run), 0.0
-    near, clear = _side_by_side(met, np.int64(NOTES), n), _side_by_side(met, aims, m)
-    pair, targets = near and n == 2, (m if clear else min(m, 1)) + gathers
+    at, above, lines, whole = value.size - STRETCH, begin // run, block // run, 0.0
+    near = _side_by_side(met, np.int64(NOTES), n) and (m == 0 or _side_by_side(met, aims, m))
+    pair, many = near and n == 2, m if near else min(m, 1)
     one, two = at + 3 * BLOCK, at + 4 * BLOCK
     common, summed, rest = place_of(value, at + BLOCK), place_of(value, at + 2 * BLOCK), place_of(value, two)
+    row, here = lists + 4 * lines, place_of(met, lists)
+    # Lists say where the runs of a block lie: of two factors and of two targets, and those of blocks on the desk.
+    for q in range(lines):
+        met[U(row + q)] = BYTES * q * _room(run)
+    for k in range(min(n, 2)):
+        _list_lines(kinds, met, NOTES + 3 * k, lines, run, lists + k * lines)
+    for k in range(min(m, 2)):
+        _list_lines(kinds, met, aims + 3 * k, lines, run, lists + (k + 2) * lines)
+    step = BYTES * lines
+    desk = here + 4 * step
     for i in range(run):
         value[U(two + i)] = 0.0
-    # Runs before r are done; what is common to all blocks begins anew with every block.
+    for r in range(0, stretch // run, lines):  # blocks before that of run r are done
+        s, z = place_of(value, at + r), (summed, desk)
+        if near:
+            a = _noted(kinds, met, NOTES, run, above + r), here
+            b = (_noted(kinds, met, NOTES + 3, run, above + r), here + step) if pair else a
+            x = (_noted(kinds, met, aims, run, above + r), here + 2 * step) if m > 0 else z
+            y = (_noted(kinds, met, aims + 3, run, above + r), here + 3 * step) if m == 2 else z
+            _through(pair, many + gathers, s, (common, desk), a, b, x, y, z, (lines, run))
+            continue
+        for q in range(lines):
+            p, w = (common + met[U(row + q)], desk), (summed + met[U(row + q)], desk)
+            a = _product(kinds, value, one, met, n, run, above + r + q), desk
+            x = (rest, desk) if m > 0 else w
+            _through(False, many + gathers, s + BYTES * q, p, a, a, x, w, w, (np.int64(1), run))
+            _give(kinds, value, two, met, aims, m, run, above + r + q)
     for r in range(stretch // run):
-        q = r % (block // run) * line
-        a = _noted(kinds, met, NOTES, run, above + r) if near else _product(kinds, value, one, met, n, run, above + r)
-        b = _noted(kinds, met, NOTES + 3, run, above + r) if pair else a
-        x = y = z = summed + q
-        if m > 0:
-            x = _noted(kinds, met, aims, run, above + r) if clear else rest
-        if m == 2 and clear:
-            y = _noted(kinds, met, aims + 3, run, above + r)
-        s = _through(value[U(at + r)], run, common + q, a, b, pair, x, y, z, targets)
-        value[U(at + r)] = s
-        whole += s
-        if m > 0 and not clear:
-            _give(kinds, value, two, met, aims, m, run, above + r)
+        whole += value[U(at + r)]
     return whole
 
 
@@ -321,9 +344,10 @@ def _takes(kinds: Kinds, kind: Any) -> Any:
 
 @inlined
 def _behind(slab: Slab, c: Any) -> Any:
-    """Return where notes of targets begin: behind one for each link, each child and the belief."""
+    """Return where notes of targets begin, behind one for each link, each child and the belief; and lists."""
     links = slab.base_start[c + 1] - slab.base_start[c] + slab.child_start[c + 1] - slab.child_start[c]
-    return NOTES + 3 * (np.int64(links) + 1)
+    aims = NOTES + 3 * (np.int64(links) + 1)
+    return aims, 2 * aims - NOTES
 
 
 @_for_large_cells
@@ -335,7 +359,8 @@ def send_spans(
     kind, whole = slab.kind[c], 0.0
     if not _takes(kinds, kind):
         return KEPT
-    value, at, aims = room.value, room.value.size - STRETCH, _behind(slab, c)
+    value, at = room.value, room.value.size - STRETCH
+    aims, lists = _behind(slab, c)
     own, shared, m, gathers = kinds.own[kind], np.int64(spots.shared[c]), np.int64(0), np.int64(0)
     if own >= 0:
         m = _await(kinds, kind, room.message, shared, own, room.power, aims, m)
@@ -343,7 +368,7 @@ def send_spans(
     # Stretches before ``begin`` are in the message and in ``whole``.
     for begin in range(0, kinds.size[kind], kinds.span[U(kinds.span_start[kinds.shape[kind]])]):
         n = _begin(kinds, slab, spots, c, begin, 1.0, potential, room, False)
-        whole += _go(kinds, kind, begin, n, aims, m, gathers, room)
+        whole += _go(kinds, kind, begin, n, aims, m, lists, gathers, room)
         if own >= 0:
             _tell(kinds, kind, begin, room.message, shared, own, value, at)
     return whole
@@ -358,13 +383,14 @@ def keep_spans(
     kind, scale = slab.kind[c], room.normalizer[c, 2, 0]
     if scale == KEPT or kinds.own[kind] < 0:
         return KEPT
-    value, to, aims, met = room.value, np.int64(spots.value[c]), _behind(slab, c), room.power
+    value, to, met = room.value, np.int64(spots.value[c]), room.power
+    aims, lists = _behind(slab, c)
     for i in range(kinds.size[kind]):
         value[U(to + i)] = 0.0
     met[U(aims)], met[U(aims + 1)], met[U(aims + 2)] = place_of(value, to), PLAIN, 1
     for begin in range(0, kinds.size[kind], kinds.span[U(kinds.span_start[kinds.shape[kind]])]):
         n = _begin(kinds, slab, spots, c, begin, scale, potential, room, False)
-        _go(kinds, kind, begin, n, aims, np.int64(1), np.int64(0), room)
+        _go(kinds, kind, begin, n, aims, np.int64(1), lists, np.int64(0), room)
     room.normalizer[c, 2, 0] = KEPT
     return scale
 
@@ -378,7 +404,8 @@ def read_spans(
     kind, scale = slab.kind[c], room.normalizer[c, 2, 0]
     if scale == KEPT:
         return scale
-    value, at, met, aims, m = room.value, room.value.size - STRETCH, room.power, _behind(slab, c), np.int64(0)
+    value, at, met, m = room.value, room.value.size - STRETCH, room.power, np.int64(0)
+    aims, lists = _behind(slab, c)
     link, start = kinds.read_start[kind], slab.read_start[c]
     for k in range(start, slab.read_start[c + 1]):
         base, table = np.int64(slab.read[U(k)]), kinds.read_table[U(link + k - start)]
@@ -389,7 +416,7 @@ def read_spans(
     # Stretches before ``begin`` are counted, and the children told.
     for begin in range(0, kinds.size[kind], kinds.span[U(kinds.span_start[kinds.shape[kind]])]):
         n = _begin(kinds, slab, spots, c, begin, scale, potential, room, kinds.own[kind] >= 0)
-        _go(kinds, kind, begin, n, aims, m, np.int64(1), room)
+        _go(kinds, kind, begin, n, aims, m, lists, np.int64(1), room)
         for k in range(start, slab.read_start[c + 1]):
             base, table = np.int64(slab.read[U(k)]), kinds.read_table[U(link + k - start)]
             _tell(kinds, kind, begin, counts, base, table, value, at)
