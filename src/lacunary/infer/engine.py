@@ -51,8 +51,8 @@ __all__ = [
 
 T = TypeVar("T")
 
-SPARE = 4
-"""How many vectors of counts are kept for the next sweep."""
+SPARE = 2**23
+"""How many numbers there may be in the vectors of counts that are kept for the next sweep."""
 
 UNTOUCHED = 1
 """In place of an exponent, which is zero or less: no cell needed exponents."""
@@ -289,7 +289,7 @@ class DiscreteRows:
             return part
         counts = self._constants(wide) if counts is None else counts
         counts[block.where] += part[: block.used]
-        if len(block.lanes) == 1 and len(self._added_up) < SPARE and part.dtype == np.float64:
+        if len(block.lanes) == 1 and (len(self._added_up) + 1) * part.size <= SPARE and part.dtype == np.float64:
             self._added_up.append(part[0])
         return counts
 

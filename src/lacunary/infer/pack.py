@@ -54,9 +54,9 @@ CHUNK_WORK, CHUNKS = 2_000_000, 4
 """Operations, about a nanosecond each, that make a chunk worth handing out; and how many chunks there are
 before they grow instead: within a chunk rows share cells, so few large ones do less work than many small."""
 
-PLACES = 32
+PLACES, MOST = 128, 2**25
 """Operations that a chunk has at least for every place there is: it counts into places of its own, which are
-cleared before and added up afterwards."""
+cleared before and added up afterwards. And how many are enough however many places there are."""
 
 RUN = 2**14
 """Rows that are divided into islands together; others are at the same time."""
@@ -540,7 +540,7 @@ def _parts(forest: Forest, size: NDArray[np.float64], divided: Divided, places: 
     """
     work = _up_to(by_island((3 + lengths_of(forest.scope_start)) * (size + 4), forest), divided)
     total, rows = int(work[-1]), len(work) - 1
-    parts = max(min(total // CHUNK_WORK, CHUNKS), total // max(2 * CHUNK_WORK, PLACES * places), 1)
+    parts = max(min(total // CHUNK_WORK, CHUNKS), total // max(2 * CHUNK_WORK, min(PLACES * places, MOST)), 1)
     parts -= parts % CHUNKS if parts > CHUNKS else 0  # or else two threads, or four, would not end together
     cuts = np.searchsorted(work[1:], np.arange(1, parts) * (total / parts))
     edges = sorted({0, *cuts.tolist(), rows})

@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 
-LARGE, RUN = 512, 8
+LARGE, RUN = 128, 4
 """Configurations from which on a cell is taken by runs, if its last variable has so many states or more."""
 
 

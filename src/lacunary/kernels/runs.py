@@ -91,7 +91,7 @@ def _lines_through(typing: Any, it: Any, s: Any, p: Any, a: Any, b: Any, x: Any,
     given = [isinstance(one, types.BaseTuple) for one in (p, a, b, x, y, z)]
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        lines, run = (builder.extract_value(arguments[0], k) for k in range(2))
+        lines, run, sums = (builder.extract_value(arguments[0], k) for k in range(3))
         there = [
             [builder.extract_value(one, k) for k in range(2)] if held else None
             for one, held in zip(arguments[2:], given, strict=True)
@@ -114,12 +114,13 @@ def _lines_through(typing: Any, it: Any, s: Any, p: Any, a: Any, b: Any, x: Any,
                 with builder.if_then(builder.icmp_unsigned("!=", builder.and_(run, WORD(part)), WORD(0))):
                     pieces.write(here, part)
                 part //= 2
-            builder.store(pieces.total(), factor)
+            with builder.if_then(builder.icmp_unsigned("!=", sums, WORD(0))):
+                builder.store(pieces.total(), factor)
         return context.get_dummy_value()
 
     pair = types.UniTuple(types.int64, 2)
     told = [pair if held else types.none for held in given]
-    return types.void(pair, types.int64, *told), generate
+    return types.void(types.UniTuple(types.int64, 3), types.int64, *told), generate
 
 
 def _at(builder: Any, place: Any, i: Any) -> Any:
@@ -130,8 +131,8 @@ def _seen(place: int, many: int) -> Any:
     return np.frombuffer((ctypes.c_double * many).from_address(place), dtype=np.float64)
 
 
-def _plainly(it: tuple[int, int], s: int, *places: tuple[int, int] | None) -> None:
-    lines, run = it
+def _plainly(it: tuple[int, int, int], s: int, *places: tuple[int, int] | None) -> None:
+    lines, run, sums = it
     for q in range(lines):
         there = [one and one[0] + ctypes.c_int64.from_address(one[1] + 8 * q).value for one in places]
         product = np.full(run, _seen(s + 8 * q, 1)[0])
@@ -141,7 +142,8 @@ def _plainly(it: tuple[int, int], s: int, *places: tuple[int, int] | None) -> No
         for place in there[3:]:
             if place is not None:
                 _seen(place, run)[:] += product
-        _seen(s + 8 * q, 1)[0] = product.sum()
+        if sums:
+            _seen(s + 8 * q, 1)[0] = product.sum()
 
 
 def _plainly_add(place: int, x: float) -> None:
@@ -164,7 +166,7 @@ add_at: Callable[[Any, Any], None] = intrinsic(_add_at) if COMPILES else _plainl
 lines_through: Any = intrinsic(_lines_through) if COMPILES else _plainly
 """Go through lines: multiply runs at the first three places and a factor, and add them up at the other three.
 
-``it`` says how many lines there are, and how long their runs are. Every place comes with that of a list: how
-many bytes behind it each line begins; it may be None. At ``s`` are the factors of lines, in place of which come
-the sums of their products.
+``it`` says how many lines there are, how long their runs are, and whether sums are wanted. Every place comes with
+that of a list: how many bytes behind it each line begins; it may be None. At ``s`` are the factors of lines, in
+place of which come the sums of their products.
 """

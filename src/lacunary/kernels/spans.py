@@ -258,15 +258,17 @@ def _through(pair: Any, targets: Any, s: Any, p: Any, a: Any, b: Any, x: Any, y:
 
 @called
 def _go(
-    kinds: Kinds, kind: Any, begin: Any, n: Any, aims: Any, m: Any, lists: Any, gathers: Any, room: Room
-) -> Any:
-    """Go through a stretch: its n factors, and the m places that are noted to be added to; return the sum.
+    kinds: Kinds, kind: Any, begin: Any, n: Any, aims: Any, m: Any, lists: Any, gathers: Any, sums: Any,
+    room: Room,
+) -> None:  # fmt: skip
+    """Go through a stretch: its n factors, and the m places that are noted to be added to.
 
-    Sums of runs come in place of what stood still within them, and the sum of all blocks is gathered if asked.
+    If they are asked for, sums of runs come in place of what stood still within them, and that of all blocks is
+    gathered.
     """
     first, met, value = kinds.span_start[kinds.shape[kind]], room.power, room.value
     stretch, block, run = kinds.span[U(first)], kinds.span[U(first + 1)], kinds.span[U(first + 2)]
-    at, above, lines, whole = value.size - STRETCH, begin // run, block // run, 0.0
+    at, above, lines = value.size - STRETCH, begin // run, block // run
     near = _side_by_side(met, np.int64(NOTES), n) and (m == 0 or _side_by_side(met, aims, m))
     pair, many = near and n == 2, m if near else min(m, 1)
     one, two = at + 3 * BLOCK, at + 4 * BLOCK
@@ -290,18 +292,14 @@ def _go(
             b = (_noted(kinds, met, NOTES + 3, run, above + r), here + step) if pair else a
             x = (_noted(kinds, met, aims, run, above + r), here + 2 * step) if m > 0 else z
             y = (_noted(kinds, met, aims + 3, run, above + r), here + 3 * step) if m == 2 else z
-            _through(pair, many + gathers, s, (common, desk), a, b, x, y, z, (lines, run))
+            _through(pair, many + gathers, s, (common, desk), a, b, x, y, z, (lines, run, sums))
             continue
         for q in range(lines):
             p, w = (common + met[U(row + q)], desk), (summed + met[U(row + q)], desk)
             a = _product(kinds, value, one, met, n, run, above + r + q), desk
             x = (rest, desk) if m > 0 else w
-            _through(False, many + gathers, s + BYTES * q, p, a, a, x, w, w, (np.int64(1), run))
+            _through(False, many + gathers, s + BYTES * q, p, a, a, x, w, w, (np.int64(1), run, sums))
             _give(kinds, value, two, met, aims, m, run, above + r + q)
-    for r in range(stretch // run):
-        whole += value[U(at + r)]
-    return whole
-
 
 @called
 def _await(kinds: Kinds, kind: Any, target: Any, base: Any, table: Any, met: Any, aims: Any, m: Any) -> Any:
@@ -356,7 +354,7 @@ def send_spans(
     kinds: Kinds, slab: Slab, spots: Spots, c: Any, potential: Any, room: Room, counts: Any
 ) -> Any:
     """Add the configurations of a large cell to its message; return their sum, or −1 of any other cell."""
-    kind, whole = slab.kind[c], 0.0
+    kind, whole, first = slab.kind[c], 0.0, kinds.span_start[kinds.shape[slab.kind[c]]]
     if not _takes(kinds, kind):
         return KEPT
     value, at = room.value, room.value.size - STRETCH
@@ -365,12 +363,18 @@ def send_spans(
     if own >= 0:
         m = _await(kinds, kind, room.message, shared, own, room.power, aims, m)
         gathers = np.int64(m == 0 and _step(kinds, own) > 0)
-    # Stretches before ``begin`` are in the message and in ``whole``.
-    for begin in range(0, kinds.size[kind], kinds.span[U(kinds.span_start[kinds.shape[kind]])]):
+    sums = np.int64(m + gathers == 0)
+    # Stretches before ``begin`` are in the message, or at a root in ``whole``.
+    for begin in range(0, kinds.size[kind], kinds.span[U(first)]):
         n = _begin(kinds, slab, spots, c, begin, 1.0, potential, room, False)
-        whole += _go(kinds, kind, begin, n, aims, m, lists, gathers, room)
+        _go(kinds, kind, begin, n, aims, m, lists, gathers, sums, room)
         if own >= 0:
             _tell(kinds, kind, begin, room.message, shared, own, value, at)
+        else:
+            for r in range(kinds.span[U(first)] // kinds.span[U(first + 2)]):
+                whole += value[U(at + r)]
+    for i in range(shared, shared + kinds.shared[kind]):
+        whole += room.message[U(i)]
     return whole
 
 
@@ -390,7 +394,7 @@ def keep_spans(
     met[U(aims)], met[U(aims + 1)], met[U(aims + 2)] = place_of(value, to), PLAIN, 1
     for begin in range(0, kinds.size[kind], kinds.span[U(kinds.span_start[kinds.shape[kind]])]):
         n = _begin(kinds, slab, spots, c, begin, scale, potential, room, False)
-        _go(kinds, kind, begin, n, aims, np.int64(1), lists, np.int64(0), room)
+        _go(kinds, kind, begin, n, aims, np.int64(1), lists, np.int64(0), np.int64(0), room)
     room.normalizer[c, 2, 0] = KEPT
     return scale
 
@@ -406,17 +410,19 @@ def read_spans(
         return scale
     value, at, met, m = room.value, room.value.size - STRETCH, room.power, np.int64(0)
     aims, lists = _behind(slab, c)
-    link, start = kinds.read_start[kind], slab.read_start[c]
+    link, start, sums = kinds.read_start[kind], slab.read_start[c], np.int64(0)
     for k in range(start, slab.read_start[c + 1]):
         base, table = np.int64(slab.read[U(k)]), kinds.read_table[U(link + k - start)]
+        sums |= _step(kinds, table) == 0
         m = _await(kinds, kind, counts, base, table, met, aims, m)
     for k in range(slab.child_start[c], slab.child_start[c + 1]):
         base, table = np.int64(spots.child_message[U(k)]), np.int64(slab.above[U(k)])
+        sums |= _step(kinds, table) == 0
         m = _await(kinds, kind, room.belief, base, table, met, aims, m)
     # Stretches before ``begin`` are counted, and the children told.
     for begin in range(0, kinds.size[kind], kinds.span[U(kinds.span_start[kinds.shape[kind]])]):
         n = _begin(kinds, slab, spots, c, begin, scale, potential, room, kinds.own[kind] >= 0)
-        _go(kinds, kind, begin, n, aims, m, lists, np.int64(1), room)
+        _go(kinds, kind, begin, n, aims, m, lists, np.int64(1), sums, room)
         for k in range(start, slab.read_start[c + 1]):
             base, table = np.int64(slab.read[U(k)]), kinds.read_table[U(link + k - start)]
             _tell(kinds, kind, begin, counts, base, table, value, at)
