@@ -51,8 +51,9 @@ __all__ = [
 
 T = TypeVar("T")
 
-SPARE = 2**23
-"""How many numbers there may be in the vectors of counts that are kept for the next sweep."""
+TOGETHER, HELD = 4, 2**23
+"""Chunks that are swept before what they counted is added up, or more as long as that is not so many numbers;
+as many are kept as room for the next."""
 
 UNTOUCHED = 1
 """In place of an exponent, which is zero or less: no cell needed exponents."""
@@ -167,7 +168,10 @@ class DiscreteRows:
             if len(tasks) == 1:  # a small sweep takes as long as a few steps of Python
                 yield tasks[0], sweep(tasks[0])
             else:
-                yield from zip(tasks, in_parallel(sweep, tasks), strict=True)
+                together = max(TOGETHER, HELD // wide.shape[1])
+                for first in range(0, len(tasks), together):
+                    some = tasks[first : first + together]
+                    yield from zip(some, in_parallel(sweep, some), strict=True)
 
     def weighed(self, weights: NDArray[np.float64]) -> DiscreteRows:
         """Return the same table with other row weights, not negative; (rows of the table,).
@@ -289,7 +293,7 @@ class DiscreteRows:
             return part
         counts = self._constants(wide) if counts is None else counts
         counts[block.where] += part[: block.used]
-        if len(block.lanes) == 1 and (len(self._added_up) + 1) * part.size <= SPARE and part.dtype == np.float64:
+        if len(block.lanes) == 1 and len(self._added_up) < max(TOGETHER, HELD // part.size) and part.dtype == np.float64:
             self._added_up.append(part[0])
         return counts
 

@@ -54,9 +54,9 @@ CHUNK_WORK, CHUNKS = 2_000_000, 4
 """Operations, about a nanosecond each, that make a chunk worth handing out; and how many chunks there are
 before they grow instead: within a chunk rows share cells, so few large ones do less work than many small."""
 
-PLACES, MOST = 128, 2**25
-"""Operations that a chunk has at least for every place there is: it counts into places of its own, which are
-cleared before and added up afterwards. And how many are enough however many places there are."""
+PLACES, MOST = (128, 16), 2**25
+"""Operations that a chunk has at least for every place there is, as it counts into places of its own, which are
+cleared before and added up afterwards: the first, if that is not too many in all; and in any case the second."""
 
 RUN = 2**14
 """Rows that are divided into islands together; others are at the same time."""
@@ -340,7 +340,7 @@ def pack(
     summed = ever_open & _childless(dag, targets or ()) & (not whole)
     lone = whole or not grouped or targets is not None
     groups = () if lone else _groups(dag, summed, ever_open & ~summed, len(rows))
-    turned = () if whole else _turned(dag, groups)
+    turned = () if whole else _turned(dag, groups, summed)
     places = Places(dag.layout, summed, groups, turned)
     recipe = _kept_recipe(dag, places, ever_open & ~summed, targets or (), budget)
     divided = recipe.divided(rows)
@@ -436,18 +436,18 @@ def _ranks(dag: Dag) -> NDArray[np.int64]:
 
 
 def _turned(
-    dag: Dag, groups: tuple[tuple[int, ...], ...]
+    dag: Dag, groups: tuple[tuple[int, ...], ...], summed: NDArray[np.bool_]
 ) -> tuple[tuple[int, tuple[int, ...]], ...]:
     """Return the large tables whose parents are not in the order of cliques, with that order; see `Places`.
 
-    Tied tables, whose parents are not the same, stay as they are, and so do those of groups.
+    Tied tables, whose parents are not the same, stay as they are, and so do those of groups and those with sums.
     """
     layout, rank, once = dag.layout, _ranks(dag), Counter(dag.layout.start)
     grouped, found = {i for group in groups for i in group}, []
     for i in layout.blocks:
         parents = layout.members[i][1:]
         order = tuple(sorted(range(len(parents)), key=lambda k: rank[parents[k]]))
-        if list(order) == sorted(order) or once[layout.start[i]] > 1 or i in grouped:
+        if list(order) == sorted(order) or once[layout.start[i]] > 1 or i in grouped or summed[i]:
             continue
         if is_large([layout.states[i], *(layout.states[parents[k]] for k in order)]):
             found.append((i, order))
@@ -540,7 +540,8 @@ def _parts(forest: Forest, size: NDArray[np.float64], divided: Divided, places: 
     """
     work = _up_to(by_island((3 + lengths_of(forest.scope_start)) * (size + 4), forest), divided)
     total, rows = int(work[-1]), len(work) - 1
-    parts = max(min(total // CHUNK_WORK, CHUNKS), total // max(2 * CHUNK_WORK, min(PLACES * places, MOST)), 1)
+    enough = max(2 * CHUNK_WORK, min(PLACES[0] * places, MOST), PLACES[1] * places)
+    parts = max(min(total // CHUNK_WORK, CHUNKS), total // enough, 1)
     parts -= parts % CHUNKS if parts > CHUNKS else 0  # or else two threads, or four, would not end together
     cuts = np.searchsorted(work[1:], np.arange(1, parts) * (total / parts))
     edges = sorted({0, *cuts.tolist(), rows})
@@ -619,7 +620,8 @@ def _chunk(
     shared_room = int(nodes.kinds.shared[slab.kind].sum())
     largest, lone = int(nodes.kinds.size.max(initial=0)), _is_lone(nodes.kinds, slab, spots)
     alone = lone and largest >= LANES and len(slab.base) * largest >= ALONE
-    lanes = min(_lanes(recipe, nodes.kinds, value_room + 2 * shared_room), 1 if alone else LANES)
+    spare = _large_room(nodes.kinds, slab) if rows.stop - rows.start > 1 else 0
+    lanes = min(_lanes(recipe, nodes.kinds, value_room + 2 * shared_room, spare), 1 if alone else LANES)
     arena = arena_of_cells(slab, spots)
     if len(nodes.kinds.span) and cells:
         met = lengths_of(slab.base_start) + lengths_of(slab.child_start)
@@ -635,9 +637,18 @@ def _is_lone(kinds: Kinds, slab: Slab, spots: Spots) -> bool:
     return alike and bool(kinds.own[slab.kind[0]] < 0 and spots.plain.all()) and not len(kinds.span)
 
 
-def _lanes(recipe: Recipe, kinds: Kinds, wide: int) -> int:
-    """Return how many parameter vectors a chunk is swept under together; refuse it if not even one fits."""
-    if wide * 8 > min(recipe.budget, FAR):
+def _large_room(kinds: Kinds, slab: Slab) -> int:
+    """Return how much working memory is for the values of large cells, which hardly any sweep writes to."""
+    large = lengths_of(kinds.span_start)[kinds.shape[slab.kind]] > 0
+    return int(kinds.size[slab.kind[large & (kinds.own[slab.kind] >= 0)]].sum())
+
+
+def _lanes(recipe: Recipe, kinds: Kinds, wide: int, spare: int) -> int:
+    """Return how many parameter vectors a chunk is swept under together; refuse it if not even one fits.
+
+    One vector can do without ``spare`` of ``wide`` numbers.
+    """
+    if wide > FAR // 8 or (wide - spare) * 8 > recipe.budget:
         shape = kinds.shape[kinds.size.argmax()]
         clique = kinds.member[kinds.member_start[shape] : kinds.member_start[shape + 1]]
         refuse(recipe.dag, clique.tolist(), wide * 8.0, recipe.budget)

@@ -123,25 +123,18 @@ class Places:
             steps[k], step = step, step * sizes[k]
         return steps
 
-    def _turn(self, vectors: NDArray[Any], back: bool = False) -> NDArray[Any]:
-        """Return vectors of the layout's size whose tables are turned, or turned back."""
-        if not self.turned:
-            return vectors
-        out = aligned(vectors.size, vectors.dtype).reshape(vectors.shape)
-        done = 0
-        for i, order in sorted(self.turned, key=lambda one: self.layout.start[one[0]]):
-            where = self.layout.slice(i)
-            out[:, done : where.start] = vectors[:, done : where.start]
-            done = where.stop
-            own = (len(vectors), self.layout.states[i], *(self.layout.states[p] for p in self.layout.members[i][1:]))
+    def _turn(self, own: NDArray[Any], places: NDArray[Any], back: bool = False) -> None:
+        """Write turned tables of the layout, (vectors, layout size), to their places, or of places back."""
+        for i, order in self.turned:
+            where, at, many = self.layout.slice(i), self.start[i], len(own)
+            sizes = [self.layout.states[v] for v in self.layout.members[i]]
             axes = (0, 1, *(k + 2 for k in order))
-            turned = tuple(own[k] for k in axes)
+            table = own[:, where].reshape(many, *sizes).transpose(axes)
+            turned = places[:, at : at + where.stop - where.start].reshape(table.shape)
             if back:
-                out[:, where].reshape(own).transpose(axes)[:] = vectors[:, where].reshape(turned)
+                table[:] = turned
             else:
-                out[:, where].reshape(turned)[:] = vectors[:, where].reshape(own).transpose(axes)
-        out[:, done:] = vectors[:, done:]
-        return out
+                turned[:] = table
 
     @cached_property
     def _own(self) -> NDArray[np.int64]:
@@ -150,11 +143,12 @@ class Places:
 
     @cached_property
     def _blocks(self) -> NDArray[np.int64]:
-        """The tables, as the kernels take them."""
-        layout, longer = self.layout, set(self._longer)
+        """The tables that are not turned, as the kernels take them."""
+        layout, longer, turned = self.layout, set(self._longer), {i for i, _ in self.turned}
         rows = [
             (layout.start[i], self.start[i], layout.states[i], layout.configurations[i], i in longer)
             for i in layout.blocks
+            if i not in turned
         ]
         return np.array(rows, dtype=np.int64).reshape(-1, 5)
 
@@ -172,8 +166,7 @@ class Places:
 
     def widened(self, potentials: NDArray[Any]) -> NDArray[Any]:
         """Return vectors with the sums, and room for `join`; (vectors, layout size) → (vectors, size)."""
-        potentials = self._turn(potentials)
-        if not self._longer and not self.groups:
+        if not self._longer and not self.groups and not self.turned:
             return potentials
         size = (len(potentials), self.size)
         if is_long(size):
@@ -186,6 +179,7 @@ class Places:
                 wide[:, sums] = potentials[:, own].reshape(shape).sum(axis=1)
         else:
             widen(_as_taken(potentials), self._blocks, wide)
+        self._turn(potentials, wide)
         return wide
 
     def _summed_tables(self) -> Iterator[tuple[slice, tuple[int, int, int], slice]]:
@@ -216,9 +210,8 @@ class Places:
         """
         if self.groups:
             part(counts, self._joined[0])
-        elif not self._longer:
-            return self._turn(counts, back=True)
-        potentials = self._turn(potentials)
+        elif not self._longer and not self.turned:
+            return counts
         if counts.dtype.kind == "c":
             out = counts[:, self._own]
             for own, shape, sums in self._summed_tables():
@@ -229,7 +222,8 @@ class Places:
         else:
             out = np.empty(potentials.shape, dtype=counts.dtype)
             narrow(counts, _as_taken(potentials), wide, self._blocks, out)
-        return self._turn(out, back=True)
+        self._turn(out, counts, back=True)
+        return out
 
     def shown(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what was counted where states were seen; (size,) → (layout size,)."""
@@ -237,8 +231,11 @@ class Places:
             counts = counts[None].copy()
             part(counts, self._joined[0])
             counts = counts[0]
-        counts = counts[self._own] if self._longer or self.groups else counts
-        return self._turn(counts[None], back=True)[0]
+        if not (self._longer or self.groups or self.turned):
+            return counts
+        out = counts[self._own]
+        self._turn(out[None], counts[None], back=True)
+        return out
 
 
 def _as_taken(vectors: NDArray[Any]) -> NDArray[Any]:

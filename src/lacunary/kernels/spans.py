@@ -27,7 +27,7 @@ from lacunary.kernels.runs import add_at, lines_through, number_at, place_of
 
 __all__ = ["BLOCK", "KEPT", "LARGE_CELLS", "STRETCH", "filled", "keep_spans", "notes", "read_spans", "send_spans"]
 
-BLOCK = 2**13
+BLOCK = 2**15
 """Numbers that a block takes at most, and a number for each run of a stretch."""
 
 STRETCH = 5 * BLOCK
