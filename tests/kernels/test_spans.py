@@ -12,7 +12,7 @@ from lacunary.infer import shape
 from lacunary.infer.engine import DiscreteRows, prepare_discrete
 from lacunary.infer.network import random_network
 from lacunary.infer.shape import _spans
-from lacunary.kernels.spans import STRETCH
+from lacunary.kernels.spans import BLOCK
 from tests import naive
 
 ROUNDING = 1e-11
@@ -21,8 +21,8 @@ ROUNDING = 1e-11
 GRAPH = "A -> B C; B C -> D; A D -> E; B E -> F; C F -> G"
 SIZES = {"A": 3, "B": 2, "C": 9, "D": 4, "E": 11, "F": 2, "G": 8}
 
-LIMITS = [(1, 1, 1), (1, 2, 5), (1, 2, 40), (1, 1, 10**6), (12, 2, 30)]
-"""Cells of so many configurations, a last variable of so many states, stretches of so many."""
+LIMITS = [(1, 1, 16), (1, 2, 8), (1, 2, 40), (1, 1, BLOCK), (12, 2, 32)]
+"""Cells of so many configurations, a last variable of so many states, blocks of so many at most."""
 
 
 def rows_of(network: lac.Network, holes: float, rows: int = 12) -> Table:
@@ -32,7 +32,7 @@ def rows_of(network: lac.Network, holes: float, rows: int = 12) -> Table:
 
 
 def set_limits(monkeypatch: pytest.MonkeyPatch, limits: tuple[int, int, int]) -> None:
-    for name, limit in zip(("LARGE", "RUN", "ENOUGH"), limits, strict=True):
+    for name, limit in zip(("LARGE", "RUN", "BLOCK"), limits, strict=True):
         monkeypatch.setattr(shape, name, limit)
 
 

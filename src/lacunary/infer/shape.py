@@ -19,7 +19,7 @@ from lacunary.budget import said
 from lacunary.errors import TooWideError
 from lacunary.kernels.cell import Kinds
 from lacunary.kernels.pack import distinct_lists, fill_offsets
-from lacunary.kernels.spans import STRETCH, filled
+from lacunary.kernels.spans import BLOCK, filled
 from lacunary.kernels.trace import Forest, Scopes
 from lacunary.model.dag import Dag
 
@@ -27,6 +27,7 @@ __all__ = [
     "Nodes",
     "distinct",
     "flat",
+    "is_large",
     "lengths_of",
     "list_sums",
     "refuse",
@@ -36,9 +37,8 @@ __all__ = [
 ]
 
 
-LARGE, RUN, ENOUGH = 4096, 16, 1024
-"""Configurations from which on a cell is taken by spans, if its last variable has so many states or more; and
-those of a stretch to which no further variable is added."""
+LARGE, RUN = 128, 4
+"""Configurations from which on a cell is taken by runs, if its last variable has so many states or more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,20 +121,27 @@ def _shapes(dag: Dag, forest: Forest) -> _Shapes:
     members = _lists(forest.member, forest.member_start, first)
     sizes = dag.schema.sizes
     size = [math.prod([sizes[v] for v in one]) for one in members]
-    spans = [_spans([sizes[v] for v in one], many) for one, many in zip(members, size, strict=True)]
+    spans = [_spans([sizes[v] for v in one]) for one in members]
     return _Shapes(of_sort, members, np.array(size, dtype=np.int64), spans)
 
 
-def _spans(sizes: Sequence[int], many: int) -> list[int]:
-    """Return the spans of a cell, a stretch first and a run last, or none; see `lacunary.kernels.spans`."""
-    if many < LARGE or sizes[-1] < RUN or filled(sizes[-1]) > STRETCH:
+def is_large(sizes: Sequence[int]) -> bool:
+    """Return whether configurations of variables with so many states are taken by runs."""
+    fits = len(sizes) > 1 and max(filled(sizes[-1]), sizes[-2]) <= BLOCK
+    return fits and sizes[-1] >= RUN and math.prod(sizes) >= LARGE
+
+
+def _spans(sizes: Sequence[int]) -> list[int]:
+    """Return how long a stretch of a cell is, a block and a run, or nothing; see `lacunary.kernels.spans`."""
+    if not is_large(sizes):
         return []
-    spans = [sizes[-1]]
-    for size in sizes[-2::-1]:
-        if spans[0] >= ENOUGH or spans[0] // sizes[-1] * size * filled(sizes[-1]) > STRETCH:
+    run = block = sizes[-1]
+    stretch = run * sizes[-2]
+    for size in sizes[-3::-1]:
+        if stretch // run * filled(run) > BLOCK or stretch // run * size > BLOCK:
             break
-        spans.insert(0, spans[0] * size)
-    return spans
+        block, stretch = stretch, stretch * size
+    return [stretch, block, run]
 
 
 def _lists(
@@ -197,7 +204,8 @@ def _tables(
     """Write the table of every different key, shape · goals + goal."""
     unique, which = _number(keys)
     shape = unique // goals
-    at = running(shapes.size[shape])
+    runs = np.array([size // spans[-1] if spans else 0 for size, spans in zip(shapes.size, shapes.spans, strict=True)])
+    at = running((shapes.size + runs)[shape])
     if at[-1] * 4 > budget:
         refuse(dag, shapes.members[int(shapes.size.argmax())], float(at[-1]) * 4, budget)
     sizes = np.array(dag.schema.sizes, dtype=np.int64)
@@ -210,6 +218,9 @@ def _tables(
     offsets = np.empty(int(at[-1]), dtype=np.int32)
     steps_flat = steps[variables >= 0].astype(np.int32)
     fill_offsets(flat(members), starts(members), sizes, steps_flat, lengths, shape, offsets, at)
+    for begin, size, many in zip(at, shapes.size[shape], runs[shape], strict=False):
+        if many:
+            offsets[begin + size : begin + size + many] = offsets[begin : begin + size : size // many]
     short = np.where(is_plain, -1, at[:-1])
     return _Tables(offsets, at[:-1][which], short[which], reach[which])
 
