@@ -110,6 +110,50 @@ def _split(
 
 
 @called
+def _add_pairs(
+    pairs: Bins, held: Floats, one: Ints, rows: Ints, first: int, last: int, ones: Floats, parts: Floats
+) -> None:
+    """Add up a node's rows on both sides of all features that have two bins.
+
+    ``pairs`` (rows, features) are these features' bins. ``ones`` (features,) becomes how many rows are in the
+    upper one, ``parts`` (2, targets, features) the targets' sums in the lower and the upper; ``held`` and
+    ``one`` are those of `_split`.
+    """
+    width, features = held.shape[1], pairs.shape[1]
+    for f in range(features):
+        ones[U(f)] = 0.0
+        for k in range(width):
+            parts[0, U(k), U(f)] = parts[1, U(k), U(f)] = 0.0
+    for i in range(first, last):  # the rows before i are counted
+        row, k = rows[U(i)], one[U(i)]
+        for f in range(features):
+            ones[U(f)] += np.float64(pairs[U(row), U(f)])
+        low, high = (k, k + 1) if k >= 0 else (0, width)
+        for k in range(low, high):
+            x = held[U(i), U(k)]
+            for f in range(features):  # what is added to the other side is zero
+                b = np.float64(pairs[U(row), U(f)])
+                parts[0, U(k), U(f)] += (1.0 - b) * x
+                parts[1, U(k), U(f)] += b * x
+
+
+@called
+def _pair(
+    f: int, ones: Floats, parts: Floats, least: int, number: float,
+    met: Ints, weight: Floats, sums: Floats, total: Floats,
+) -> tuple[float, int]:  # fmt: skip
+    """Return what the cut between two bins is worth, as `_split` does, from what `_add_pairs` found."""
+    if ones[U(f)] == 0.0 or ones[U(f)] == number:
+        return -1.0, -1
+    for b in range(2):
+        met[U(b)] = b
+        weight[U(b)] = ones[U(f)] if b else number - ones[U(f)]
+        for k in range(sums.shape[1]):
+            sums[U(b), U(k)] = parts[U(b), U(k), U(f)]
+    return _best(met, 2, weight, sums, least, number, total)
+
+
+@called
 def _parted(bins: Bins, rows: Ints, first: int, last: int, feature: int, cut: int) -> int:
     """Put the rows that go to the left first, and return where the others begin."""
     low, high = first, last - 1
@@ -124,11 +168,12 @@ def _parted(bins: Bins, rows: Ints, first: int, last: int, feature: int, cut: in
 
 @kernel
 def grow_trees(
-    bins: Bins, targets: Floats, samples: Ints, tries: int, least: int, seeds: Ints,
+    bins: Bins, pairs: Bins, place_of: Ints, targets: Floats, samples: Ints, tries: int, least: int, seeds: Ints,
     feature: Ints, cut: Ints, child: Ints, value: Floats,
 ) -> None:  # fmt: skip
     """Grow a tree on each sample of rows; a node looks at ``tries`` features drawn at random.
 
+    ``place_of`` (features,) is the place in ``pairs`` of each feature of two bins, −1 of others.
     ``samples`` (trees, rows) is put in another order; ``seeds`` (trees,) begin its random numbers.
     ``feature``, ``cut``, ``child`` are (trees, nodes) and ``value`` (trees, nodes, targets): the means of
     targets in a node.
@@ -138,6 +183,7 @@ def grow_trees(
     begin, held = np.empty(samples.shape[1], dtype=np.int64), np.empty((samples.shape[1], width))
     flat, met = bins.ravel(), np.empty(max(BINS, samples.shape[1]) + 1, dtype=np.int64)
     one = np.empty(samples.shape[1], dtype=np.int64)
+    ones, parts = np.empty(pairs.shape[1]), np.empty((2, width, pairs.shape[1]))
     ends, order = np.empty((feature.shape[1], 2), dtype=np.int64), np.arange(features)
     for tree in range(samples.shape[0]):
         rows, state, nodes, node = samples[tree], seeds[tree], 1, 0
@@ -162,6 +208,8 @@ def grow_trees(
                 value[tree, node, k] = total[0, k] / number
             best, chosen, at = whole * (1.0 + 1e-12) + 1e-12, -1, -1
             tried, left = 0, features
+            if last - first >= 2 * least:
+                _add_pairs(pairs, held, one, rows, first, last, ones, parts)
             # The features of ``order`` from ``left`` on were drawn here.
             while last - first >= 2 * least and tried < tries and left > 0:
                 state = _next(state)
@@ -169,9 +217,14 @@ def grow_trees(
                 left -= 1
                 drawn = order[place]
                 order[place], order[left] = order[left], drawn
-                worth, where = _split(
-                    flat, held, one, begin, first, last, drawn, least, weight, sums, total, met
-                )
+                if place_of[drawn] >= 0:
+                    worth, where = _pair(
+                        place_of[drawn], ones, parts, least, number, met, weight, sums, total
+                    )
+                else:
+                    worth, where = _split(
+                        flat, held, one, begin, first, last, drawn, least, weight, sums, total, met
+                    )
                 if where >= 0:
                     tried += 1  # features that cannot part the rows do not count as tries
                 if worth > best:
