@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from math import prod
+from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.infer.engine import Distinct
-from lacunary.infer.parallel import in_parallel
+from lacunary.infer.parallel import check_wanted, in_parallel
 from lacunary.infer.shape import flat, starts
 from lacunary.kernels.gibbs import (
     BLOCK,
@@ -43,6 +44,9 @@ Array = NDArray[np.float64]
 
 TASKS, NUMBERS = 16, 2**24
 """Runs of rows that threads take, and numbers that the statistics of all runs may take, about."""
+
+HEARD = 0.25
+"""Seconds that a kernel works before it looks up."""
 
 LOG_2PI = float(np.log(2.0 * np.pi))
 
@@ -148,11 +152,12 @@ class Chains:
     def _swept(self, vector: Array, weights: Array) -> tuple[Array, Array, Array]:
         """Return the kernel's statistics, their standard errors, and log-evidence with its squared error."""
         seen = self._seen(vector)._replace(weight=weights.astype(np.float64))
-        places, log, plan = len(seen.value), np.empty((2, len(seen.codes))), self._plan()
+        places, log = len(seen.value), np.empty((2, len(seen.codes)))
 
         def run(part: slice) -> Found:
-            found = Found(*(np.zeros(places) for _ in range(3)), log[0], log[1], self._drawn(0))
-            visit(self._families, seen, plan, self._workspace(places, 0), part.start, part.stop, found)
+            zeros = np.zeros((3, places))
+            found = Found(zeros[0], zeros[1], zeros[2], log[0], log[1], self._drawn(0))
+            self._visit(seen, self._workspace(places, 0), part, found)
             return found
 
         counts, spread, floor = np.zeros(places), np.zeros(places), np.zeros(places)
@@ -161,6 +166,15 @@ class Chains:
             spread += found.spread
             np.maximum(floor, found.floor, out=floor)
         return counts, self.effort.widening * np.sqrt(spread + floor), log
+
+    def _visit(self, seen: Seen, room: Workspace, part: slice, found: Found) -> None:
+        """Go through a run of rows, so many at a time that an interrupt is heard within about `HEARD`."""
+        first, many = part.start, 1
+        while first < part.stop:
+            check_wanted()
+            last, began = min(first + many, part.stop), perf_counter()
+            visit(self._families, seen, self._plan(), room, first, last, found)
+            first, many = last, max(1, int(many * min(HEARD / max(perf_counter() - began, 1e-6), 8.0)))
 
     def _plan(self) -> Plan:
         """Return how hard to try, and what to count: all families, or the sets that are asked about."""
@@ -173,8 +187,7 @@ class Chains:
 
         def run(part: slice) -> None:
             found = Found(none, none, none, log, square, out)
-            room = self._workspace(0, self.effort.chains * self.effort.sweeps)
-            visit(self._families, seen, self._plan(), room, part.start, part.stop, found)
+            self._visit(seen, self._workspace(0, self.effort.chains * self.effort.sweeps), part, found)
 
         in_parallel(run, self._runs(TASKS))
         return out, log

@@ -22,6 +22,7 @@ from lacunary.errors import TooWideError
 from lacunary.family.distribution import NormalMixture
 from lacunary.infer.chains import Chains, Effort
 from lacunary.infer.engine import Asked, Distinct, check_possible, observed_in
+from lacunary.maths.drawn import with_error
 from lacunary.model.dag import Dag
 from lacunary.model.stats import Batch
 
@@ -111,9 +112,10 @@ class SampledRows:
         return Batch(self.dag, counts, np.array(logs), self.weight, error, np.array(noise))
 
     def log_evidence(self, vectors: NDArray[Any]) -> NDArray[Any]:
-        """Return an estimate of the log-density of each row's observed cells; (vectors, rows)."""
+        """Return an estimate of each row's log-density, with errors; (vectors, rows)."""
         self._refuse_complex(vectors)
-        return np.array([self.evidence(vector)[0] for vector in vectors])
+        found = np.array([self.evidence(vector) for vector in vectors]).reshape(-1, 2, len(self))
+        return np.asanyarray(with_error(found[:, 0], found[:, 1] if self.sampled else None))
 
     def evidence(self, vector: Array) -> tuple[Array, Array]:
         """Return each row's log-evidence and its standard error; (rows,) each."""
@@ -131,8 +133,15 @@ class SampledRows:
         return chart(self.dag, codes).under(vector, np.repeat(self.rows.weights / DRAWS, DRAWS))
 
     def marginals(self, vector: Array, targets: Sequence[Sequence[int]]) -> list[Array]:
-        """Return the posterior of sets of discrete variables in each row; all zero in an impossible row."""
-        return [found[self.inverse] for found, _ in self.posteriors(vector, targets)]
+        """Return the posterior of sets of discrete variables in each row, with errors.
+
+        All are zero in an impossible row.
+        """
+        sampled = self.sampled
+        return [
+            with_error(found[self.inverse], error[self.inverse] if sampled else None)
+            for found, error in self.posteriors(vector, targets)
+        ]
 
     def posteriors(self, vector: Array, targets: Sequence[Sequence[int]]) -> list[tuple[Array, Array]]:
         """Return the posterior of sets of discrete variables in each distinct row, and its standard error.
@@ -147,7 +156,10 @@ class SampledRows:
         for many in np.unique(sweeps[sweeps > FIRST]):
             here = np.flatnonzero(sweeps == many)
             effort = replace(self.effort, sweeps=int(many), seed=self.effort.seed + 1)
-            some = replace(self._chains, rows=Distinct(*(each[here] for each in self.rows)), effort=effort)
+            codes, reals, weights = self.rows
+            some = replace(
+                self._chains, rows=Distinct(codes[here], reals[here], weights[here]), effort=effort
+            )
             for (found, error), (more, less) in zip(out, some.posteriors(vector, targets), strict=True):
                 found[here], error[here] = more, less
         return out

@@ -76,7 +76,8 @@ class Families(NamedTuple):
     ``kind``, ``size`` and ``many`` are the family's kind, its child's states and its configurations;
     ``member`` with ``stride`` are the discrete variables that say which numbers of a family count, of a
     table itself first; ``column`` are a regression's continuous variables, the child last; ``touch`` are the
-    families that a variable is in, and ``touch_step`` how far apart its states are there, of tables and leaves. A family's numbers start at ``start``, its constants at ``base``.
+    families that a variable is in, and ``touch_step`` how far apart its states are there, of tables and
+    leaves. A family's numbers start at ``start``, its constants at ``base``.
     ``order`` has parents before children.
     """
 
@@ -152,11 +153,11 @@ class Workspace(NamedTuple):
     ``code`` is the row as it is being filled; ``island`` joins variables; ``alone`` marks private holes;
     ``live`` marks families that count, and ``home`` is the island of their holes, −1 without; ``spot`` is a
     continuous hole's number in its island; ``state`` and ``family`` list an island's discrete holes and its
-    families. ``place`` is where a family's numbers are at the present states, of tables and leaves. ``block``
-    lists holes that are drawn together, ``digit`` their states, ``lone`` has sums of logs for each of them, and
-    ``factor`` lists the factors that they are in, each with ``base``, ``only`` and ``step`` (`_factors_of`); of
-    others ``stamp`` is −1. ``record`` are the ways or draws, ``share`` their
-    weights, and ``end`` where the chains ended that ``weight`` is of. ``part`` holds statistics and
+    families. ``place`` is where a family's numbers are at the present states, of tables and leaves.
+    ``block`` lists holes that are drawn together, ``digit`` their states, ``lone`` has sums of logs for each
+    of them, and ``factor`` lists the factors that they are in, each with ``base``, ``only`` and ``step``
+    (`_factors_of`); of others ``stamp`` is −1. ``record`` are the ways or draws, ``share`` their weights, and
+    ``end`` where the chains ended that ``weight`` is of. ``part`` holds statistics and
     ``moment`` those of chains, at the ``listed[0]`` places of ``hit``, which are those that are ``met``.
     There are ``n`` variables, and as many numbers in each line of ``matrix``, ``record`` and ``end``.
     """
@@ -455,7 +456,12 @@ def _weigh(
     for f in range(factors):
         b = work.only[f]
         if b >= 0:
-            own, at, step, room = _own(families, work, f, tau), work.base[f], work.step[f * BLOCK_HOLES + b], 0
+            own, at, step, room = (
+                _own(families, work, f, tau),
+                work.base[f],
+                work.step[f * BLOCK_HOLES + b],
+                0,
+            )
             for c in range(b):
                 room += families.size[work.block[c]]
             for a in range(families.size[work.block[b]]):
@@ -879,7 +885,7 @@ def _count(
     linear = False
     for f in range(many):
         linear |= families.kind[work.family[f]] == LINEAR and work.family[f] >= plan.first
-    for k in range(records):
+    for k in range(records):  # ``part`` has the records before k
         if work.share[k] > 0.0:
             _put(work, states, k)
             if linear:
@@ -912,7 +918,7 @@ def _count_chains(
     for f in range(many):
         if work.family[f] >= plan.first:
             _found_possible(families, seen, r, work, work.family[f], quantum, found)
-    for h in range(work.listed[0]):
+    for h in range(work.listed[0]):  # places before h are counted, and their moments are zero
         at = work.hit[h]
         k = MOMENTS * at
         mean, m = work.moment[k] / many_chains, work.moment[k + 2]
