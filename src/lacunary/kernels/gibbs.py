@@ -721,8 +721,19 @@ def _lead(
         if spread * plan.chains <= EVEN:
             break
         steps *= 4
-    # The log of a mean is too low by half its relative variance.
-    return log + 0.5 * min(spread, 1.0), spread
+    # The log of a mean is too low by half its relative variance. What no chain met may have a weight, too.
+    least = 1.0 / (DRAWS * plan.chains) if _tells(families, work, many, plan.first) else 0.0
+    return log + 0.5 * min(spread, 1.0), max(spread, least * least)
+
+
+@called
+def _tells(families: Families, work: Workspace, many: int, first: int) -> bool:
+    """Tell whether something that was observed speaks of an island: else all chains have the same weight."""
+    for f in range(many):
+        i = work.family[f]
+        if (first == 0 or i < first) and (families.kind[i] != TABLE or work.island[i] < 0):
+            return True
+    return False
 
 
 @called
