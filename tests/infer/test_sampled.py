@@ -201,18 +201,13 @@ def test_the_announcement_names_what_forbids_it_where_it_was_said() -> None:
     network, table = problem(7, count=20)
     with pytest.warns(ApproximationWarning, match="exact=True forbids"):
         lac.fit(network.dag, table, stop=lac.Stop(iterations=1))
-    asked: tuple[Callable[[], object], ...] = (
-        lambda: network.log_likelihood(table),
-        lambda: network.log_probability(table),
-    )
-    for ask in asked:  # which have no such option
-        with pytest.warns(ApproximationWarning, match=r'simplefilter\("error"') as told:
-            ask()
-        assert not any("exact=True" in str(each.message) for each in told)
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", ApproximationWarning)
-            with pytest.raises(ApproximationWarning):
-                ask()
+    with pytest.warns(ApproximationWarning, match=r'simplefilter\("error"') as told:
+        network.prepared(table)  # which has no such option
+    assert not any("exact=True" in str(each.message) for each in told)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ApproximationWarning)
+        with pytest.raises(ApproximationWarning):
+            network.prepared(table)
 
 
 @pytest.mark.parametrize(
@@ -221,6 +216,19 @@ def test_the_announcement_names_what_forbids_it_where_it_was_said() -> None:
         lac.Network.query,
         lac.Network.posterior,
         lac.Network.explain,
+        lac.Network.sample,
+        lac.Network.engine,
+        lac.Network.log_density,
+        lac.Network.probability,
+        lac.Network.log_probability,
+        lac.Network.log_likelihood,
+        lac.Mixture.query,
+        lac.Mixture.posterior,
+        lac.Mixture.probability,
+        lac.Mixture.responsibilities,
+        lac.Mixture.log_probability,
+        lac.Mixture.log_likelihood,
+        lac.Ensemble.log_probability,
         lac.fit,
         lac.search,
         lac.score,
