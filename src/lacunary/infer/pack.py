@@ -590,7 +590,7 @@ def _chunk(
     alone = lone and largest >= LANES and len(slab.base) * largest >= ALONE
     lanes = min(_lanes(recipe, nodes.kinds, value_room + 2 * shared_room), 1 if alone else LANES)
     arena = arena_of_cells(slab, spots)
-    room_of = value_room, shared_room, largest
+    room_of = value_room + largest * lone, shared_room, largest
     return Chunk(rows, kinds_arena, arena, slab.weight, *room_of, lanes, lone), constant
 
 

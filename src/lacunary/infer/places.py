@@ -26,7 +26,7 @@ from lacunary.kernels.aligned import aligned, is_long
 from lacunary.kernels.places import join, narrow, part, widen
 from lacunary.model.layout import Layout
 
-__all__ = ["Places"]
+__all__ = ["Places", "as_taken"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +91,11 @@ class Places:
             tops.append(at)
         return np.array(rows, dtype=np.int64).reshape(-1, 6), end, tops
 
+    @property
+    def pairs(self) -> NDArray[np.int64]:
+        """The tables of products, as the kernels take them."""
+        return self._joined[0]
+
     @cached_property
     def factors(self) -> list[tuple[tuple[int, ...], tuple[int, ...], int]]:
         """Of every factor the variables, how far a step in each of them leads, and where its table starts."""
@@ -111,7 +116,7 @@ class Places:
         return np.arange(self.layout.size) + self._shift[:-1]
 
     @cached_property
-    def _blocks(self) -> NDArray[np.int64]:
+    def blocks(self) -> NDArray[np.int64]:
         """The tables, as the kernels take them."""
         layout, longer = self.layout, set(self._longer)
         rows = [
@@ -146,7 +151,7 @@ class Places:
             for own, shape, sums in self._summed_tables():
                 wide[:, sums] = potentials[:, own].reshape(shape).sum(axis=1)
         else:
-            widen(_as_taken(potentials), self._blocks, wide)
+            widen(as_taken(potentials), self.blocks, wide)
         return wide
 
     def _summed_tables(self) -> Iterator[tuple[slice, tuple[int, int, int], slice]]:
@@ -155,7 +160,7 @@ class Places:
         For complex numbers, which derivatives are taken by: kernels of their own would take a second to
         compile.
         """
-        for start, place, states, many, longer in self._blocks.tolist():
+        for start, place, states, many, longer in self.blocks.tolist():
             if longer:
                 size = states * many
                 yield slice(start, start + size), (-1, states, many), slice(place + size, place + size + many)
@@ -167,7 +172,7 @@ class Places:
 
     def join(self, wide: NDArray[Any]) -> bool:
         """Write the tables of groups; return whether no product vanished that is not zero."""
-        return not self.groups or bool(join(wide, self._joined[0]))
+        return not self.groups or bool(join(wide, self.pairs))
 
     def narrowed(self, counts: NDArray[Any], potentials: NDArray[Any], wide: NDArray[Any]) -> NDArray[Any]:
         """Return counts with sums divided among their states; (vectors, size) → (vectors, layout size).
@@ -176,7 +181,7 @@ class Places:
         ``counts``, which is no more what it was.
         """
         if self.groups:
-            part(counts, self._joined[0])
+            part(counts, self.pairs)
         elif not self._longer:
             return counts
         if counts.dtype.kind == "c":
@@ -188,19 +193,19 @@ class Places:
                 out[:, own] += added.reshape(len(out), -1)
         else:
             out = np.empty(potentials.shape, dtype=counts.dtype)
-            narrow(counts, _as_taken(potentials), wide, self._blocks, out)
+            narrow(counts, as_taken(potentials), wide, self.blocks, out)
         return out
 
     def shown(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what was counted where states were seen; (size,) → (layout size,)."""
         if self.groups:
             counts = counts[None].copy()
-            part(counts, self._joined[0])
+            part(counts, self.pairs)
             counts = counts[0]
         return counts[self._own] if self._longer or self.groups else counts
 
 
-def _as_taken(vectors: NDArray[Any]) -> NDArray[Any]:
+def as_taken(vectors: NDArray[Any]) -> NDArray[Any]:
     """Return vectors as the kernels are compiled for: in one piece, and not read-only."""
     flags = vectors.flags
     return vectors if flags.c_contiguous and flags.writeable else np.array(vectors, order="C")
