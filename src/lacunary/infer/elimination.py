@@ -82,7 +82,8 @@ class Tables:
         The logarithm of the smallest number above zero in each family, NaN where nobody has looked yet;
         (families,).
     zero
-        One where a family has a zero, else zero, NaN where nobody has looked yet; (families,).
+        One where a family has a zero, else zero; below zero where that is not known, a number that falls with
+        every number looked at; (families,).
     """
 
     values: Array
@@ -93,7 +94,7 @@ class Tables:
     def of(cls, families: Families, theta: Array) -> Tables:
         """Return a vector of parameters so."""
         many = 2 * len(families.sizes)
-        return cls(_unwriteable(theta), np.full(many, np.nan), np.full(many, np.nan))
+        return cls(_unwriteable(theta), np.full(many, np.nan), np.full(many, -0.5))
 
     def believing(self, families: Families, soft: dict[int, Array]) -> Tables:
         """Return the tables with likelihoods of some variables' states."""
@@ -117,19 +118,22 @@ class Families:
         self.dag, layout = dag, dag.layout
         many, lengths = len(layout.sizes), [*map(len, layout.members)]
         total = sum(lengths)
-        self.families: tuple[Any, ...] = _arrays(
+        children: list[list[int]] = [[] for _ in lengths]
+        for i, *parents in layout.members:
+            for parent in parents:
+                children[parent].append(i)
+        *families, child_at, child = _arrays(
             [*accumulate(lengths, initial=0), *range(total + 1, total + many + 1)],
             [*chain.from_iterable(layout.members), *range(many)],
             [*chain.from_iterable(layout.strides), *[1] * many],
             [*layout.start, *accumulate(layout.sizes[:-1], initial=layout.size)],
             layout.sizes,
+            [*accumulate(map(len, children), initial=0)],
+            [*chain.from_iterable(children)],
         )
+        self.families: tuple[Any, ...] = tuple(families)
         self.sizes = self.families[4]
-        child, parent = np.repeat(np.arange(many), lengths), self.families[1][:total]
-        child, parent = child[child != parent], parent[child != parent]
-        child_at = np.zeros(many + 1, np.int64)
-        child_at[1:] = np.bincount(parent, minlength=many).cumsum()
-        self.relations: tuple[Any, ...] = (np.log(self.sizes), child_at, child[parent.argsort(kind="stable")])
+        self.relations: tuple[Any, ...] = (np.log(self.sizes), child_at, child)
         self._plans: OrderedDict[Any, Any] = OrderedDict()
         self._lock = Lock()
 

@@ -34,6 +34,7 @@ from lacunary.kernels.factors import (
     solve_up,
 )
 from lacunary.kernels.lanes import LANES, U
+from lacunary.kernels.panels import LARGE, PANEL
 from lacunary.kernels.tile import HIGH
 from lacunary.kernels.tiled_rows import add_row, copy_row, dots, folded
 from lacunary.kernels.writer import AREA, TILE
@@ -41,7 +42,6 @@ from lacunary.kernels.writer import AREA, TILE
 __all__ = [
     "BLOCK",
     "HEAD",
-    "LARGE",
     "Block",
     "Holes",
     "Work",
@@ -63,9 +63,6 @@ the nearest caches."""
 
 HEAD = LANES - 1
 """Places before z in a row of a block, so that x begins a vector: the one before it would take another."""
-
-LARGE = 1e300
-"""Where squared residuals end, so that an outlier has a log-density however far it lies."""
 
 LOG_2, LOG_2PI = float(np.log(2.0)), float(np.log(2.0 * np.pi))
 
@@ -96,8 +93,9 @@ class Work(NamedTuple):
     Attributes
     ----------
     z, weighted
-        Rows of a block with their holes filled, density by density; and those of one density times their
-        weights. z stands at place `HEAD` of each row, `wide_for` numbers long; flat.
+        Rows of a block with their holes filled, density by density: in panels where log-densities are asked
+        for, else z stands at place `HEAD` of each row, `wide_for` numbers long. And those of one density
+        times their weights; flat.
     sums
         A block of `HIGH` × `LANES` sums, and one of their squares; flat.
     lower
@@ -203,17 +201,11 @@ def load(
     this block's from ``block.square`` on, interleaved; ``places`` are rows of ``known``.
     """
     width, many = block.width, block.many
-    wide, group = padded(HEAD + width), LANES // block.many
-    for r in range(block.pitch):
-        row = places[block.at + min(r, block.rows - 1)]
-        for own in range(many):
-            start = (own * block.pitch + r) * wide + HEAD
-            if seen:
-                for k in range(width):
-                    work.z[U(start + k)] = 1.0 if k == 0 else 0.0
-            else:
-                for k in range(width):
-                    work.z[U(start + k)] = known.z[U(row * width + k)]
+    group = LANES // block.many
+    if weigh:
+        _lay_rows(known, places, block, seen, work)
+    elif not seen:
+        _lay_panels(known, places, block, work)
     # Rows before r are filled; those whose covariances wait share the holes of ``standing``.
     for r in range(0, block.rows, group):
         at, end = block.at + r, block.at + block.rows
@@ -236,6 +228,42 @@ def load(
             work.log[slot] = work.shift[lane] - work.state[3 * LANES + lane] if sound else np.nan
             if weigh and row < block.rows and sound:
                 work.waiting[lane] += work.share[slot]
+
+
+@called
+def _lay_rows(known: Holes, places: Index, block: Block, seen: bool, work: Work) -> None:
+    """Put the rows of a block for each of its densities, as they are; (1, 0), if ``seen``.
+
+    Rows that count for nothing are left out.
+    """
+    width = block.width
+    wide = padded(HEAD + width)
+    for r in range(block.rows):
+        row = places[block.at + r]
+        for own in range(block.many):
+            start = (own * block.pitch + r) * wide + HEAD
+            if work.share[own * block.pitch + r] == 0.0:
+                continue
+            if seen:
+                for k in range(width):
+                    work.z[U(start + k)] = 1.0 if k == 0 else 0.0
+            else:
+                for k in range(width):
+                    work.z[U(start + k)] = known.z[U(row * width + k)]
+
+
+@called
+def _lay_panels(known: Holes, places: Index, block: Block, work: Work) -> None:
+    """Put the rows of a block, in panels, for each of its densities."""
+    width, size = block.width, block.pitch * block.width
+    for r in range(block.pitch):
+        row = places[block.at + min(r, block.rows - 1)] * width
+        start = r // PANEL * width * PANEL + r % PANEL
+        for k in range(width):
+            work.z[U(start + k * PANEL)] = known.z[U(row + k)]
+    for own in range(1, block.many):
+        for k in range(size):
+            work.z[U(own * size + k)] = work.z[U(k)]
 
 
 @inlined
@@ -324,24 +352,40 @@ def _factor(square: Array, known: Holes, block: Block, half: float, work: Work) 
     """Make the factors of K_hh of the standing patterns, and note which have lost too many digits."""
     _gather(square, known, block, half, work)
     tiles, whole = _tiles(work.held[0]), _whole(work.held[0], block.many)
-    lower, base, places = work.lower, work.base, work.places
-    for j in range(tiles):  # columns of tiles before j are those of L
-        row = j * tiles * AREA
-        inner = row + j * AREA
-        if j < whole:
-            diagonal_led(lower, inner, row, j, work.state, square, base, places, j * TILE)
-        else:
-            diagonal(lower, inner, row, j, work.state)
-        for i in range(j + 1, tiles):
-            other = i * tiles * AREA
-            at = other + j * AREA
-            if i < whole:
-                below_led(lower, at, other, row, j, inner, square, base, i * TILE, places, j * TILE)
-            else:
-                below(lower, at, other, row, j, inner)
+    for j in range(0, tiles, 2):  # columns of tiles before j are those of L
+        both = j + 1 < tiles
+        _pivot(square, j, tiles, whole, work)
+        if both:
+            _under(square, j + 1, j, tiles, whole, work)
+            _pivot(square, j + 1, tiles, whole, work)
+        for i in range(j + 2, tiles):  # a row of tiles is fetched once for two columns
+            _under(square, i, j, tiles, whole, work)
+            _under(square, i, j + 1, tiles, whole, work)
     for lane in range(LANES):
         log = np.log(work.state[LANES + lane])
         work.shift[lane] += log + LOG_2 * work.state[2 * LANES + lane]
+
+
+@inlined
+def _pivot(square: Array, j: int, tiles: int, whole: int, work: Work) -> None:
+    """Make the j-th tile of L on the diagonal."""
+    row = j * tiles * AREA
+    if j < whole:
+        diagonal_led(work.lower, row + j * AREA, row, j, work.state, square, work.base, work.places, j * TILE)
+    else:
+        diagonal(work.lower, row + j * AREA, row, j, work.state)
+
+
+@called
+def _under(square: Array, i: int, j: int, tiles: int, whole: int, work: Work) -> None:
+    """Make tile (i, j) of L, below the diagonal."""
+    row, other = j * tiles * AREA, i * tiles * AREA
+    inner, at = row + j * AREA, other + j * AREA
+    if i < whole:
+        base, places = work.base, work.places
+        below_led(work.lower, at, other, row, j, inner, square, base, i * TILE, places, j * TILE)
+    else:
+        below(work.lower, at, other, row, j, inner)
 
 
 @called
@@ -354,6 +398,7 @@ def _fill(
     """
     many, width = block.many, block.width
     tiles, wide = _tiles(work.held[0]), padded(HEAD + width)
+    step = 1 if weigh else PANEL
     for k in range(LANES // many):
         row = places[min(block.at + r + k, block.at + block.rows - 1)]
         if seen:
@@ -374,9 +419,10 @@ def _fill(
     for lane in range(LANES):
         begin = known.first[work.standing[lane // many]]
         end = known.first[work.standing[lane // many] + 1] if work.state[lane] == 0.0 else begin
-        start = ((lane % many) * block.pitch + r + lane // many) * wide + HEAD
+        slot = (lane % many) * block.pitch + r + lane // many
+        start = slot * wide + HEAD if weigh else slot // PANEL * width * PANEL + slot % PANEL
         for i in range(end - begin):
-            work.z[U(start + known.holes[U(begin + i)])] = work.right[U(i * LANES + lane)]
+            work.z[U(start + known.holes[U(begin + i)] * step)] = work.right[U(i * LANES + lane)]
 
 
 @called
@@ -434,12 +480,11 @@ def _multiply(square: Array, known: Holes, block: Block, row: int, k: int, work:
     begin, end = known.first[work.standing[k]], known.first[work.standing[k] + 1]
     seen, hole = 0, begin
     if many == LANES:  # the fewest places
-        for place in range(width):
-            if hole < end and known.holes[U(hole)] == place:
-                hole += 1
-            else:
-                work.places[U(seen)], work.values[U(seen)] = place * many, known.z[U(row * width + place)]
-                seen += 1
+        for place in range(width):  # without a branch: nobody can guess where holes are
+            is_hole = 1 if hole < end and known.holes[U(min(hole, end - 1))] == place else 0
+            work.places[U(seen)], work.values[U(seen)] = place * many, known.z[U(row * width + place)]
+            hole += is_hole
+            seen += 1 - is_hole
     else:
         _repeat(known.z, row * width, width, many, work.values)
         seen = (width * many + LANES - 1) // LANES
@@ -493,10 +538,11 @@ def spread(known: Holes, width: int, many: int, work: Work) -> None:
 def _invert(tiles: int, work: Work) -> None:
     """Make the inverses of factors, zero where those are lost."""
     step = tiles * AREA
-    for i in range(1, tiles):
-        for j in range(i):
-            out, inner = i * step + j * AREA, i * step + i * AREA
-            inverse(work.lower, out, out, j * step + j * AREA, step, i - j, inner)
+    for first in range(1, tiles, 2):
+        for j in range(first + 1):  # a column of tiles is fetched once for two rows
+            for i in range(max(first, j + 1), min(first + 2, tiles)):
+                out, inner = i * step + j * AREA, i * step + i * AREA
+                inverse(work.lower, out, out, j * step + j * AREA, step, i - j, inner)
     for lane in range(LANES):
         if work.state[lane] != 0.0:
             for at in range(lane, tiles * step, LANES):
@@ -507,10 +553,11 @@ def _invert(tiles: int, work: Work) -> None:
 def _square(tiles: int, work: Work) -> None:
     """Make covariances of the inverses of factors."""
     step = tiles * AREA
-    for i in range(tiles):
-        column = i * step + i * AREA
-        for j in range(i + 1):
-            product(work.lower, i * step + j * AREA, column, i * step + j * AREA, step, tiles - i)
+    for first in range(0, tiles, 2):
+        for j in range(first + 2):  # a column of tiles is fetched once for two others
+            for i in range(max(first, j), min(first + 2, tiles)):
+                column, at = i * step + i * AREA, i * step + j * AREA
+                product(work.lower, at, column, at, step, tiles - i)
 
 
 @called
@@ -519,10 +566,13 @@ def _add_covariances(known: Holes, width: int, tiles: int, work: Work) -> None:
     step, lower, out = tiles * AREA, work.lower, work.covariance
     base, places, weight = work.base, work.places, work.waiting
     _lead(known, work.standing[0], 0, LANES, width, work)
-    for i in range(tiles):  # what rows of tiles before i have of them is added
-        column, n, at = i * step + i * AREA, tiles - i, i * TILE
-        for j in range(i):
-            other = i * step + j * AREA
-            add_product(lower, out, column, other, step, n, weight, base, at, places, j * TILE)
-        add_square(lower, out, column, step, n, weight, base, places, at)
+    for first in range(0, tiles, 2):  # what rows of tiles before have of them is added
+        for j in range(first + 2):  # a column of tiles is fetched once for two others
+            for i in range(max(first, j), min(first + 2, tiles)):
+                column, n, at = i * step + i * AREA, tiles - i, i * TILE
+                other = i * step + j * AREA
+                if i == j:
+                    add_square(lower, out, column, step, n, weight, base, places, at)
+                else:
+                    add_product(lower, out, column, other, step, n, weight, base, at, places, j * TILE)
     work.held[0] = 0

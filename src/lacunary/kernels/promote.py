@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
 from threading import Lock
 from types import FunctionType, ModuleType
@@ -87,18 +88,28 @@ def in_use(module: ModuleType) -> ModuleType:
 
 
 def promote(*modules: ModuleType) -> None:
-    """Have modules of plain functions that call each other compiled; `in_use` returns them from then on.
+    """Have modules of plain functions, and those that they call, compiled; `in_use` returns them then.
 
     Python can call those that a module lists as its ``ENTRIES``; all others are compiled as parts of them.
     Sums keep their order, so that both forms give the same numbers to the last bit. The plain functions stay
     what they are, as other threads may be in the midst of them.
     """
     with _lock:
-        new = [module for module in modules if module.__name__ not in _twins]
+        new = [module for module in _with_called(modules) if module.__name__ not in _twins]
         twins = {module.__name__: ModuleType(module.__name__) for module in new}
         for module in new:
             _fill(twins[module.__name__].__dict__, module, twins)
         _twins.update(twins)
+
+
+def _with_called(modules: Iterable[ModuleType]) -> list[ModuleType]:
+    """Return modules of plain functions, and all such modules that they call."""
+    found = list(modules)
+    for module in found:
+        for held in vars(module).values():
+            if isinstance(held, ModuleType) and hasattr(held, "ENTRIES") and held not in found:
+                found.append(held)
+    return found
 
 
 def _fill(own: dict[str, Any], module: ModuleType, twins: dict[str, ModuleType]) -> None:

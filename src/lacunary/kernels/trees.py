@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.kernels.compile import called, kernel
+from lacunary.kernels.lanes import U
 
 __all__ = ["grow_trees", "sum_of_trees"]
 
@@ -28,48 +29,60 @@ def _next(state: int) -> int:
 
 
 @called
+def _best(
+    weight: Floats, sums: Floats, low: int, high: int, least: int, number: float, total: Floats
+) -> tuple[float, int]:
+    """Return what the best cut of a feature is worth, and the cut; −1 where there is none.
+
+    ``weight`` and ``sums`` hold the rows and sums of its bins from ``low`` to ``high``, which have some, and
+    become zero. ``number`` rows have the sum ``total[0]``; ``total[1]`` is room.
+    """
+    width = sums.shape[1]
+    best, cut, left = -1.0, -1, 0.0
+    for k in range(width):
+        total[1, U(k)] = 0.0
+    # ``left`` and ``total[1]`` hold the bins before b; ``cut`` is the best before b.
+    for b in range(low, high):
+        if weight[U(b)] == 0.0:
+            continue
+        left += weight[U(b)]
+        weight[U(b)] = 0.0
+        worth = 0.0
+        for k in range(width):
+            total[1, U(k)] += sums[U(b), U(k)]
+            sums[U(b), U(k)] = 0.0
+        if left < least or number - left < least:
+            continue
+        for k in range(width):
+            other = total[0, U(k)] - total[1, U(k)]
+            worth += total[1, U(k)] ** 2 / left + other**2 / (number - left)
+        if worth > best:
+            best, cut = worth, b
+    weight[U(high)] = 0.0
+    for k in range(width):
+        sums[U(high), U(k)] = 0.0
+    return best, cut
+
+
+@called
 def _split(
-    bins: Bins, targets: Floats, rows: Ints, first: int, last: int, feature: int, least: int,
+    bins: Bins, held: Floats, begin: Ints, first: int, last: int, feature: int, least: int,
     weight: Floats, sums: Floats, total: Floats,
 ) -> tuple[float, int]:  # fmt: skip
     """Return what the best cut of a feature is worth, and the cut; −1 where there is none.
 
-    The node owns ``rows[first:last]`` of ``bins`` and ``targets``, whose sum is ``total[0]``; ``weight``,
-    ``sums`` and ``total[1]`` are room for a bin's rows and their sums.
+    The node owns the rows from ``first`` to ``last``: ``begin`` says where each begins in ``bins``, ``held``
+    has their targets, and ``total[0]`` the sum of these. ``weight`` and ``sums`` are zero before and after,
+    ``total[1]`` is room.
     """
-    low, high = 255, 0
-    for i in range(first, last):
-        b = bins[rows[i], feature]
-        low, high = min(low, b), max(high, b)
-    if low == high:
-        return -1.0, -1
-    width = targets.shape[1]
-    for b in range(low, high + 1):
-        weight[b] = 0.0
-        for k in range(width):
-            sums[b, k] = 0.0
+    low, high, width = 255, 0, held.shape[1]
     for i in range(first, last):  # ``weight`` and ``sums`` hold, by bin, the rows before i and their targets
-        b = bins[rows[i], feature]
-        weight[b] += 1.0
+        b = np.int64(bins[U(begin[U(i)] + feature)])
+        low, high = min(low, b), max(high, b)
+        weight[U(b)] += 1.0
         for k in range(width):
-            sums[b, k] += targets[rows[i], k]
-    best, cut, left, number = -1.0, -1, 0.0, float(last - first)
-    for k in range(width):
-        total[1, k] = 0.0
-    # ``left`` and ``total[1]`` hold the bins before b; ``cut`` is the best before b.
-    for b in range(low, high):
-        left += weight[b]
-        worth = 0.0
-        for k in range(width):
-            total[1, k] += sums[b, k]
-        if left < least or number - left < least or weight[b] == 0.0:
-            continue
-        for k in range(width):
-            other = total[0, k] - total[1, k]
-            worth += total[1, k] ** 2 / left + other**2 / (number - left)
-        if worth > best:
-            best, cut = worth, b
-    return best, cut
+            sums[U(b), U(k)] += held[U(i), U(k)]
+    return _best(weight, sums, low, high, least, float(last - first), total)
 
 
 @called
@@ -97,7 +110,9 @@ def grow_trees(
     targets in a node.
     """
     width, features = targets.shape[1], bins.shape[1]
-    weight, sums, total = np.empty(BINS), np.empty((BINS, width)), np.empty((2, width))
+    weight, sums, total = np.zeros(BINS), np.zeros((BINS, width)), np.empty((2, width))
+    begin, held = np.empty(samples.shape[1], dtype=np.int64), np.empty((samples.shape[1], width))
+    flat = bins.ravel()
     ends, order = np.empty((feature.shape[1], 2), dtype=np.int64), np.arange(features)
     for tree in range(samples.shape[0]):
         rows, state, nodes, node = samples[tree], seeds[tree], 1, 0
@@ -109,8 +124,10 @@ def grow_trees(
             for k in range(width):
                 total[0, k] = 0.0
             for i in range(first, last):
+                begin[i] = rows[i] * features
                 for k in range(width):
-                    total[0, k] += targets[rows[i], k]
+                    held[i, k] = targets[rows[i], k]
+                    total[0, k] += held[i, k]
             whole = 0.0
             for k in range(width):
                 whole += total[0, k] ** 2 / number
@@ -124,7 +141,7 @@ def grow_trees(
                 left -= 1
                 one = order[place]
                 order[place], order[left] = order[left], one
-                worth, where = _split(bins, targets, rows, first, last, one, least, weight, sums, total)
+                worth, where = _split(flat, held, begin, first, last, one, least, weight, sums, total)
                 if where >= 0:
                     tried += 1  # features that cannot part the rows do not count as tries
                 if worth > best:

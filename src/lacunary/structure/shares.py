@@ -49,7 +49,8 @@ class Shares:
 
     def weighed(self, many: int) -> Array:
         """Return how often each row counts for each of the first networks; (rows, networks)."""
-        return np.asarray(self.shares[:, :many] * self.weights[:, None])
+        mine = self.shares[:, :many]
+        return mine if np.all(self.weights == 1.0) else np.asarray(mine * self.weights[:, None])
 
 
 class Owners(Protocol):
