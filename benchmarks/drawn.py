@@ -123,7 +123,9 @@ def measure(seed: int, kept: dict[str, Kept]) -> float:
     return seconds
 
 
-HEAD = "| what | problems | values | within 90 % | mean over problems | beyond 4 errors | median error | rms z |"
+HEAD = (
+    "| what | problems | values | within 90 % | mean over problems | beyond 4 errors | median error | rms z |"
+)
 
 
 def page(kept: dict[str, dict[str, Kept]], first: int, last: int, seconds: float) -> Iterator[str]:

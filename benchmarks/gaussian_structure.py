@@ -56,7 +56,9 @@ def _case(case: str, values: NDArray[np.float64], effort: Effort) -> Iterator[Li
     table = lac.read(dict(zip(names, values.T, strict=True)), kinds="continuous")
     prior = _prior(values)
     climbs: dict[str, Callable[[], Any]] = {
-        f"lacunary {name}": partial(lac.search, table, score="bge", prior=prior, method=method)
+        f"lacunary {name}": partial(
+            lac.search, table, score="bge", prior=prior, method=method, structure_prior=None
+        )
         for name, method in METHODS.items()
     }
     found = {who: (climb().score, f"{len(climb().dag.arcs)} arcs") for who, climb in climbs.items()}

@@ -470,7 +470,13 @@ def _kept_recipe(
     budget: int,
 ) -> Recipe:
     """Return the recipe for these open variables; the last one is kept with the graph."""
-    key = places.summed.tobytes(), places.groups, places.turned, ever_open.tobytes(), tuple(map(tuple, targets))
+    key = (
+        places.summed.tobytes(),
+        places.groups,
+        places.turned,
+        ever_open.tobytes(),
+        tuple(map(tuple, targets)),
+    )
     kept: _Kept | None = dag.__dict__.get("_last_recipe")
     if kept is None or kept.key != key:
         kept = dag.__dict__["_last_recipe"] = _Kept(key, _recipe(dag, places, ever_open, targets, budget))
@@ -627,7 +633,7 @@ def _chunk(
         met = lengths_of(slab.base_start) + lengths_of(slab.child_start)
         spans = nodes.kinds.span.reshape(-1, 3)
         largest = max(largest, notes(int(met.max()), int((spans[:, 1] // spans[:, 2]).max())))
-    room_of = value_room, shared_room, largest
+    room_of = value_room + largest * lone, shared_room, largest
     return Chunk(rows, kinds_arena, arena, slab.weight, *room_of, lanes, lone), constant
 
 
@@ -688,7 +694,9 @@ def _alike_together(kinds: Kinds, slab: Slab) -> Slab:
         raised = height.copy()
         np.maximum.at(raised, of, height[slab.child] + 1)
         more, height = bool((raised != height).any()), raised
-    first = np.where(lengths_of(slab.base_start) > 0, slab.base[np.minimum(slab.base_start[:-1], len(slab.base) - 1)], -1)
+    first = np.where(
+        lengths_of(slab.base_start) > 0, slab.base[np.minimum(slab.base_start[:-1], len(slab.base) - 1)], -1
+    )
     order = np.lexsort((first, kinds.shape[slab.kind], height))
     place = np.empty(len(order), dtype=np.int32)
     place[order] = np.arange(len(order), dtype=np.int32)

@@ -29,7 +29,7 @@ from lacunary.kernels.aligned import aligned, is_long
 from lacunary.kernels.places import join, narrow, part, widen
 from lacunary.model.layout import Layout
 
-__all__ = ["Places"]
+__all__ = ["Places", "as_taken"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +98,11 @@ class Places:
             tops.append(at)
         return np.array(rows, dtype=np.int64).reshape(-1, 6), end, tops
 
+    @property
+    def pairs(self) -> NDArray[np.int64]:
+        """The tables of products, as the kernels take them."""
+        return self._joined[0]
+
     @cached_property
     def factors(self) -> list[tuple[tuple[int, ...], tuple[int, ...], int]]:
         """Of every factor the variables, how far a step in each of them leads, and where its table starts."""
@@ -142,7 +147,7 @@ class Places:
         return np.arange(self.layout.size) + self._shift[:-1]
 
     @cached_property
-    def _blocks(self) -> NDArray[np.int64]:
+    def blocks(self) -> NDArray[np.int64]:
         """The tables that are not turned, as the kernels take them."""
         layout, longer, turned = self.layout, set(self._longer), {i for i, _ in self.turned}
         rows = [
@@ -178,7 +183,7 @@ class Places:
             for own, shape, sums in self._summed_tables():
                 wide[:, sums] = potentials[:, own].reshape(shape).sum(axis=1)
         else:
-            widen(_as_taken(potentials), self._blocks, wide)
+            widen(as_taken(potentials), self.blocks, wide)
         self._turn(potentials, wide)
         return wide
 
@@ -188,7 +193,7 @@ class Places:
         For complex numbers, which derivatives are taken by: kernels of their own would take a second to
         compile.
         """
-        for start, place, states, many, longer in self._blocks.tolist():
+        for start, place, states, many, longer in self.blocks.tolist():
             if longer:
                 size = states * many
                 yield slice(start, start + size), (-1, states, many), slice(place + size, place + size + many)
@@ -200,7 +205,7 @@ class Places:
 
     def join(self, wide: NDArray[Any]) -> bool:
         """Write the tables of groups; return whether no product vanished that is not zero."""
-        return not self.groups or bool(join(wide, self._joined[0]))
+        return not self.groups or bool(join(wide, self.pairs))
 
     def narrowed(self, counts: NDArray[Any], potentials: NDArray[Any], wide: NDArray[Any]) -> NDArray[Any]:
         """Return counts with sums divided among their states; (vectors, size) → (vectors, layout size).
@@ -209,7 +214,7 @@ class Places:
         ``counts``, which is no more what it was.
         """
         if self.groups:
-            part(counts, self._joined[0])
+            part(counts, self.pairs)
         elif not self._longer and not self.turned:
             return counts
         if counts.dtype.kind == "c":
@@ -221,7 +226,7 @@ class Places:
                 out[:, own] += added.reshape(len(out), -1)
         else:
             out = np.empty(potentials.shape, dtype=counts.dtype)
-            narrow(counts, _as_taken(potentials), wide, self._blocks, out)
+            narrow(counts, as_taken(potentials), wide, self.blocks, out)
         self._turn(out, counts, back=True)
         return out
 
@@ -229,7 +234,7 @@ class Places:
         """Return what was counted where states were seen; (size,) → (layout size,)."""
         if self.groups:
             counts = counts[None].copy()
-            part(counts, self._joined[0])
+            part(counts, self.pairs)
             counts = counts[0]
         if not (self._longer or self.groups or self.turned):
             return counts
@@ -238,7 +243,7 @@ class Places:
         return out
 
 
-def _as_taken(vectors: NDArray[Any]) -> NDArray[Any]:
+def as_taken(vectors: NDArray[Any]) -> NDArray[Any]:
     """Return vectors as the kernels are compiled for: in one piece, and not read-only."""
     flags = vectors.flags
     return vectors if flags.c_contiguous and flags.writeable else np.array(vectors, order="C")

@@ -204,7 +204,9 @@ def _tables(
     """Write the table of every different key, shape · goals + goal."""
     unique, which = _number(keys)
     shape = unique // goals
-    runs = np.array([size // spans[-1] if spans else 0 for size, spans in zip(shapes.size, shapes.spans, strict=True)])
+    runs = np.array(
+        [size // spans[-1] if spans else 0 for size, spans in zip(shapes.size, shapes.spans, strict=True)]
+    )
     at = running((shapes.size + runs)[shape])
     if at[-1] * 4 > budget:
         refuse(dag, shapes.members[int(shapes.size.argmax())], float(at[-1]) * 4, budget)

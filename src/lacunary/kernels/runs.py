@@ -83,7 +83,9 @@ class _Pieces:
     def total(self) -> Any:
         """Return the sum of all products."""
         name = f"llvm.vector.reduce.fadd.v{LANES}f64"
-        reduce = self.builder.module.declare_intrinsic(name, fnty=ir.FunctionType(DOUBLE, [DOUBLE, self.vector]))
+        reduce = self.builder.module.declare_intrinsic(
+            name, fnty=ir.FunctionType(DOUBLE, [DOUBLE, self.vector])
+        )
         return self.builder.call(reduce, [DOUBLE(0.0), self.builder.load(self.sum)], fastmath=FLAGS)
 
 

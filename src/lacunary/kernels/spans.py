@@ -25,7 +25,17 @@ from lacunary.kernels.lanes import LANES, U, add_run, multiply_run
 from lacunary.kernels.pack import Slab
 from lacunary.kernels.runs import add_at, lines_through, number_at, place_of
 
-__all__ = ["BLOCK", "KEPT", "LARGE_CELLS", "STRETCH", "filled", "keep_spans", "notes", "read_spans", "send_spans"]
+__all__ = [
+    "BLOCK",
+    "KEPT",
+    "LARGE_CELLS",
+    "STRETCH",
+    "filled",
+    "keep_spans",
+    "notes",
+    "read_spans",
+    "send_spans",
+]
 
 BLOCK = 2**15
 """Numbers that a block takes at most, and a number for each run of a stretch."""
@@ -122,7 +132,16 @@ def _heads(kinds: Kinds, kind: Any, table: Any) -> Any:
 
 @called
 def _meet(
-    kinds: Kinds, kind: Any, begin: Any, source: Any, base: Any, table: Any, value: Any, at: Any, met: Any, n: Any
+    kinds: Kinds,
+    kind: Any,
+    begin: Any,
+    source: Any,
+    base: Any,
+    table: Any,
+    value: Any,
+    at: Any,
+    met: Any,
+    n: Any,
 ) -> Any:
     """Multiply a factor into the desk if it is one number for each run, or the same in all blocks.
 
@@ -300,6 +319,7 @@ def _go(
             x = (rest, desk) if m > 0 else w
             _through(False, many + gathers, s + BYTES * q, p, a, a, x, w, w, (np.int64(1), run, sums))
             _give(kinds, value, two, met, aims, m, run, above + r + q)
+
 
 @called
 def _await(kinds: Kinds, kind: Any, target: Any, base: Any, table: Any, met: Any, aims: Any, m: Any) -> Any:

@@ -70,9 +70,7 @@ class SparseRows:
         in_runs(some, -(-rows // PANEL), seconds=rows * len(families.members) * SECONDS)
         return out.T
 
-    def expected(
-        self, forms: Forms, log_weights: Array, weights: Array
-    ) -> tuple[Array, Array, Array]:
+    def expected(self, forms: Forms, log_weights: Array, weights: Array) -> tuple[Array, Array, Array]:
         """Return shares, (rows, components), log-densities, (rows,), and moments of components without arcs.
 
         ``weights`` say how often each row counts; (rows,).
@@ -89,9 +87,7 @@ class SparseRows:
             room = room_for(many)
             for run in runs:
                 begin, end = self._runs[run]
-                expect_alone(
-                    cells, width, weights, pairs, added, begin, end, room, shares, told, parts[run]
-                )
+                expect_alone(cells, width, weights, pairs, added, begin, end, room, shares, told, parts[run])
 
         in_runs(some, len(self._runs), seconds=rows * many * (width + BESIDE) * SECONDS)
         out = np.zeros((many, width, width))
