@@ -293,7 +293,11 @@ class DiscreteRows:
             return part
         counts = self._constants(wide) if counts is None else counts
         counts[block.where] += part[: block.used]
-        if len(block.lanes) == 1 and len(self._added_up) < max(TOGETHER, HELD // part.size) and part.dtype == np.float64:
+        if (
+            len(block.lanes) == 1
+            and len(self._added_up) < max(TOGETHER, HELD // part.size)
+            and part.dtype == np.float64
+        ):
             self._added_up.append(part[0])
         return counts
 
