@@ -37,7 +37,7 @@ from lacunary.infer.shape import (
     sort_nodes,
     starts,
 )
-from lacunary.kernels.arena import Arena, arena_of_cells, arena_of_kinds, cells_of, kinds_of
+from lacunary.kernels.arena import Arena, arena_of_cells, cells_of, kinds_of
 from lacunary.kernels.cell import Kinds, Spots
 from lacunary.kernels.divide import Divided, divide_rows
 from lacunary.kernels.lanes import LANES
@@ -54,9 +54,10 @@ CHUNK_WORK, CHUNKS = 2_000_000, 4
 """Operations, about a nanosecond each, that make a chunk worth handing out; and how many chunks there are
 before they grow instead: within a chunk rows share cells, so few large ones do less work than many small."""
 
-PLACES, MOST = (128, 16), 2**25
-"""Operations that a chunk has at least for every place there is, as it counts into places of its own, which are
-cleared before and added up afterwards: the first, if that is not too many in all; and in any case the second."""
+PLACES, MANY, MOST = 128, 16, 2**25
+"""Operations that a chunk has at least for every place there is, as it counts into places of its own, which
+are cleared before and added up afterwards; and how many it has for each where that would be more than the
+last."""
 
 RUN = 2**14
 """Rows that are divided into islands together; others are at the same time."""
@@ -192,7 +193,7 @@ class Recipe:
         nodes = sort_nodes(
             self.dag, self.ground.scopes, factors, forest, separate=separate, budget=self.budget
         )
-        kinds_arena, first = arena_of_kinds(nodes.kinds), cuts[0].start
+        kinds_arena, first = nodes.arena, cuts[0].start
         many = (
             lengths_of(forest.node_start),
             by_island(lengths_of(forest.scope_start), forest).astype(np.int64),
@@ -440,7 +441,8 @@ def _turned(
 ) -> tuple[tuple[int, tuple[int, ...]], ...]:
     """Return the large tables whose parents are not in the order of cliques, with that order; see `Places`.
 
-    Tied tables, whose parents are not the same, stay as they are, and so do those of groups and those with sums.
+    Tied tables, whose parents are not the same, stay as they are, and so do those of groups and those
+    with sums.
     """
     layout, rank, once = dag.layout, _ranks(dag), Counter(dag.layout.start)
     grouped, found = {i for group in groups for i in group}, []
@@ -546,7 +548,7 @@ def _parts(forest: Forest, size: NDArray[np.float64], divided: Divided, places: 
     """
     work = _up_to(by_island((3 + lengths_of(forest.scope_start)) * (size + 4), forest), divided)
     total, rows = int(work[-1]), len(work) - 1
-    enough = max(2 * CHUNK_WORK, min(PLACES[0] * places, MOST), PLACES[1] * places)
+    enough = max(2 * CHUNK_WORK, min(PLACES * places, max(MANY * places, MOST)))
     parts = max(min(total // CHUNK_WORK, CHUNKS), total // enough, 1)
     parts -= parts % CHUNKS if parts > CHUNKS else 0  # or else two threads, or four, would not end together
     cuts = np.searchsorted(work[1:], np.arange(1, parts) * (total / parts))
@@ -631,8 +633,8 @@ def _chunk(
     arena = arena_of_cells(slab, spots)
     if len(nodes.kinds.span) and cells:
         met = lengths_of(slab.base_start) + lengths_of(slab.child_start)
-        spans = nodes.kinds.span.reshape(-1, 3)
-        largest = max(largest, notes(int(met.max()), int((spans[:, 1] // spans[:, 2]).max())))
+        spans = nodes.kinds.span.reshape(-1, 4)
+        largest = max(largest, notes(int(met.max()), int((spans[:, 1] // spans[:, 3]).max())))
     room_of = value_room + largest * lone, shared_room, largest
     return Chunk(rows, kinds_arena, arena, slab.weight, *room_of, lanes, lone), constant
 
@@ -684,7 +686,7 @@ def _spots(nodes: Nodes, slab: Slab) -> tuple[Spots, int]:
 
 
 def _alike_together(kinds: Kinds, slab: Slab) -> Slab:
-    """Return the cells level by level, leaves first, and in a level those side by side that meet the same numbers.
+    """Return the cells level by level, leaves first; side by side are those that meet the same numbers.
 
     Large cells would otherwise fetch their tables from far away, one row after the other.
     """

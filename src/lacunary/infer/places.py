@@ -10,8 +10,8 @@ Some such variables with the same parents make a *group*: a row knows the states
 table of the products of their potentials takes the place of several, and a row with many of them costs a
 fraction. What is counted there is added up for each of them.
 
-A large table is *turned* where that puts its numbers in the order in which the configurations of cliques meet them:
-the parent that comes last there moves fastest.
+A large table is *turned* where that puts its numbers in the order in which the configurations of cliques meet
+them: the parent that comes last there moves fastest.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ class Places:
     groups
         Variables that are laid out together.
     turned
-        Variables whose tables have their parents in another order: which parent comes first, second, and so on.
+        Variables whose tables have their parents in another order: which parent comes first, second, and so
+        on.
     """
 
     layout: Layout

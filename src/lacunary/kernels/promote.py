@@ -46,11 +46,11 @@ def spend(seconds: float) -> None:
     _times[0] += 1
 
 
-def is_due(*modules: ModuleType) -> bool:
+def is_due(*modules: ModuleType, here: bool = False) -> bool:
     """Return whether to run modules' functions compiled from now on.
 
     They are on disk and enough was spent, or asked, to load them; or more was spent, and no other process
-    compiles them.
+    compiles them, or they are to be compiled by this one.
     """
     spent = _spent[0]
     if spent < _look[0] or (_times[0] < KEEN and spent < min(_loading(), PATIENCE)):
@@ -62,7 +62,7 @@ def is_due(*modules: ModuleType) -> bool:
         return False
     from lacunary.kernels import ahead
 
-    return not ahead.is_at_work()
+    return here or not ahead.is_at_work()
 
 
 def _loading() -> float:
@@ -104,7 +104,7 @@ def promote(*modules: ModuleType) -> None:
         new = [module for module in _with_called(modules) if module.__name__ not in _twins]
         twins = {module.__name__: ModuleType(module.__name__) for module in new}
         for module in new:
-            _fill(twins[module.__name__].__dict__, module, twins)
+            _fill(twins[module.__name__].__dict__, module, _twins | twins)
         _twins.update(twins)
 
 

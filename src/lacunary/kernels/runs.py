@@ -1,8 +1,8 @@
 """Runs of neighbouring numbers, from several places at once, one vector of the processor after the other.
 
-A place is an address: what lies in different arrays is met by the same code. Kernels that use them must keep the
-arrays alive. What is left of a run behind whole vectors is taken by halves, so that nothing behind it is met:
-a vector that lies across what was just written would wait for it.
+A place is an address: what lies in different arrays is met by the same code. Kernels that use them must keep
+the arrays alive. What is left of a run behind whole vectors is taken by halves, so that nothing behind it is
+met: a vector that lies across what was just written would wait for it.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _add_at(typing: Any, place: Any, x: Any) -> Any:
 
 
 class _Pieces:
-    """Writes what becomes of some numbers of a run: their product, which is added to the targets and summed."""
+    """Writes what becomes of some numbers of a run: products, added to the targets and summed."""
 
     def __init__(self, builder: Any, factor: Any, sources: Sequence[Any], targets: Sequence[Any]) -> None:
         self.builder, self.factor, self.sources, self.targets = builder, factor, sources, targets
@@ -130,7 +130,7 @@ def _at(builder: Any, place: Any, i: Any) -> Any:
 
 
 def _seen(place: int, many: int) -> Any:
-    return np.frombuffer((ctypes.c_double * many).from_address(place), dtype=np.float64)
+    return np.ctypeslib.as_array((ctypes.c_double * many).from_address(place))
 
 
 def _plainly(it: tuple[int, int, int], s: int, *places: tuple[int, int] | None) -> None:
@@ -168,7 +168,7 @@ add_at: Callable[[Any, Any], None] = intrinsic(_add_at) if COMPILES else _plainl
 lines_through: Any = intrinsic(_lines_through) if COMPILES else _plainly
 """Go through lines: multiply runs at the first three places and a factor, and add them up at the other three.
 
-``it`` says how many lines there are, how long their runs are, and whether sums are wanted. Every place comes with
-that of a list: how many bytes behind it each line begins; it may be None. At ``s`` are the factors of lines, in
-place of which come the sums of their products.
+``it`` says how many lines there are, how long their runs are, and whether sums are wanted. Every place comes
+with that of a list: how many bytes behind it each line begins; it may be None. At ``s`` are the factors of
+lines, in place of which come the sums of their products.
 """
