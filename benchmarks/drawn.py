@@ -2,11 +2,11 @@
 
     python -m benchmarks.drawn [--problems N] [--first SEED] [--out FILE]
 
-writes ``benchmarks/drawn.md``. Problems are small enough for exact inference, every island of which is left
-to chains all the same: how many exact values lie within the two-sided 90 % interval of a normal distribution
-around what was drawn, ± 1.645 stated errors. That is counted in two ways, over all values of all problems, and
-as the mean over problems of the share within each. Four kinds take turns: mixed networks, discrete ones with
-zeros in their tables, networks with counts (Poisson), and wider discrete ones.
+writes ``benchmarks/drawn.md``. Problems are small enough for exact inference, and every island is left to
+chains all the same: how many exact values lie within the two-sided 90 % interval of a normal distribution
+around what was drawn, ± 1.645 stated errors. That is counted in two ways, over all values of all problems,
+and as the mean over problems of the share within each. Four kinds take turns: mixed networks, discrete ones
+with zeros in their tables, networks with counts (Poisson), and wider discrete ones.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def problem(seed: int) -> tuple[lac.Network, lac.Table]:
         parents = random.choice(near, min(len(near), int(random.integers(4))), replace=False) if near else []
         arrows.append(f"{' '.join(sorted(parents))} -> {name}" if len(parents) else name)
     kinds = {f"x{i}": "continuous" for i in range(real)}
-    families = {name: "poisson" for name in kinds} if kind == "counts" else {}
+    families = dict.fromkeys(kinds, "poisson") if kind == "counts" else {}
     dag = lac.dag("; ".join(arrows), kinds=kinds, states=states, family=families)
     network = lac.random_network(dag, rng=seed)
     if kind == "zeros":
@@ -95,7 +95,7 @@ def _with_zeros(network: lac.Network, random: np.random.Generator) -> lac.Networ
 
 
 def measure(seed: int, kept: dict[str, Kept]) -> float:
-    """Add one problem to what is kept; return the seconds of the processor that chains took for the E-step."""
+    """Add one problem to what is kept; return how long its E-step took the processor."""
     network, table = problem(seed)
     dag, theta = network.dag, network.theta
     exact, drawn = prepare(dag, table), prepare_sampled(dag, table, "", Effort(ways=1, seed=seed))
@@ -105,7 +105,8 @@ def measure(seed: int, kept: dict[str, Kept]) -> float:
     began = process_time()
     found = drawn.expect(theta[None])[0]
     seconds = process_time() - began
-    assert found.error is not None and found.log_error is not None
+    assert found.error is not None
+    assert found.log_error is not None
     cut, part = dag.layout.tables, f"statistics of {'counts' if dag.leaves else 'regressions'}"
     kept["expected counts"].add(found.counts[:cut], known.counts[:cut], found.error[:cut])
     kept[part].add(found.counts[cut:], known.counts[cut:], found.error[cut:])
@@ -131,11 +132,11 @@ HEAD = (
 def page(kept: dict[str, dict[str, Kept]], first: int, last: int, seconds: float) -> Iterator[str]:
     """Yield the page's lines."""
     yield "# Errors of what is drawn because no tree fits\n"
-    yield f"`python -m benchmarks.drawn`, seeds {first} to {last - 1}: random problems with exact values, on which"
-    yield "every island of holes is left to Gibbs chains. How many values lie within ± 1.645 stated errors, over"
-    yield "all values and as the mean over problems; how many are beyond four errors; and the root mean square of"
-    yield "z = (drawn − exact) / error, one if errors were neither too large nor too small. E-steps took"
-    yield f"{seconds:.2g} seconds of the processor in all."
+    yield f"`python -m benchmarks.drawn`, seeds {first} to {last - 1}: random problems with exact values, on"
+    yield "which every island of holes is left to Gibbs chains. How many lie within ± 1.645 stated errors,"
+    yield "over all values and as the mean over problems; how many are beyond four errors; and the root mean"
+    yield "square of z = (drawn - exact) / error, one if errors were neither too large nor too small. E-steps"
+    yield f"took {seconds:.2g} seconds of the processor in all."
     for kind, sorts in kept.items():
         yield f"\n## {kind}\n"
         yield HEAD
