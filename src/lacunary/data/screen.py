@@ -13,7 +13,9 @@ from lacunary.data.spelling import CURRENCY
 
 __all__ = ["any_alike", "any_line", "any_of", "numbers_at_most"]
 
-PARTED = re.compile(r"[^\S\n]|[-/.]")
+PARTING = "-/. \t\r\v\f\x1c\x1d\x1e\x1f"
+"""What parts the numbers of a date, in ASCII."""
+
 BLANKS = re.compile(r"(?:[^\S\n]|[_-])+")
 START = rf"\s*(?:[-+(.,\s\d\u2013\u2212]|[iI][nN][fF]|[nN][aA][nN]|(?:{CURRENCY})\s*[-+(.,\s\d\u2013\u2212])"
 NUMBER, LINES = re.compile(START), re.compile(f"^{START}", re.MULTILINE)
@@ -35,7 +37,11 @@ def any_line(pattern: re.Pattern[str], texts: Sequence[str]) -> bool:
     Whatever matches it must hold a blank, a hyphen, a slash or a point.
     """
     together = "\n".join(texts)
-    if not PARTED.search(together) and together.count("\n") < len(texts):
+    if (
+        together.isascii()
+        and not any(sign in together for sign in PARTING)
+        and together.count("\n") < len(texts)
+    ):
         return False
     return pattern.search(f"\n{together}\n") is not None
 
