@@ -300,6 +300,8 @@ class Packed:
 
 
 def _weighed_chunk(chunk: Chunk, weights: NDArray[np.float64]) -> Chunk:
+    if not len(chunk.weight):  # of rows without holes
+        return chunk
     slab = chunk.slab
     of_roots = np.repeat(weights, lengths_of(slab.root_start))
     weight = np.bincount(slab.root, of_roots, minlength=len(slab.kind)).astype(np.float64, copy=False)
