@@ -25,6 +25,7 @@ from lacunary.errors import TooWideError
 from lacunary.kernels import buckets, orders, questions
 from lacunary.kernels.promote import in_use, is_due, is_promoted, promote, spend
 from lacunary.model.dag import Dag
+from lacunary.model.layout import Layout
 
 __all__ = ["Families", "Plan", "Tables", "families_of", "interpreted"]
 
@@ -101,7 +102,7 @@ class Tables:
         """Return the tables with likelihoods of some variables' states."""
         if not soft:
             return self
-        many, size = len(families.sizes), families.dag.layout.size
+        many, size = len(families.sizes), families.layout.size
         values = np.concatenate([self.values[:size], np.ones(int(families.sizes.sum()))])
         for v, likelihood in soft.items():
             values[families.families[3][many + v] :][: len(likelihood)] = likelihood
@@ -109,14 +110,14 @@ class Tables:
 
 
 class Families:
-    """The families of a graph as arrays, and the layouts that questions about it have needed.
+    """The families that a `Layout` says as arrays, and the layouts that questions about them have needed.
 
     Behind the family of each variable there is one for a likelihood of its states. Layouts are kept by the
     pattern of evidence; they are not pickled, and any number of threads may ask.
     """
 
-    def __init__(self, dag: Dag) -> None:
-        self.dag, layout = dag, dag.layout
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
         many, lengths = len(layout.sizes), [*map(len, layout.members)]
         total = sum(lengths)
         children: list[list[int]] = [[] for _ in lengths]
@@ -277,7 +278,7 @@ def families_of(dag: Dag) -> Families:
     """Return a graph's families as arrays, made once and kept with the graph."""
     found: Families | None = dag.__dict__.get("_families_as_arrays")
     if found is None:
-        found = dag.__dict__["_families_as_arrays"] = Families(dag)
+        found = dag.__dict__["_families_as_arrays"] = Families(dag.layout)
     return found
 
 
