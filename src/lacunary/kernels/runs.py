@@ -89,6 +89,18 @@ class _Pieces:
         return self.builder.call(reduce, [DOUBLE(0.0), self.builder.load(self.sum)], fastmath=FLAGS)
 
 
+def _write_run(builder: Any, pieces: _Pieces, run: Any) -> None:
+    """Write whole vectors, and then what is left of the run by halves."""
+    whole, part = builder.and_(run, WORD(-LANES)), LANES // 2
+    with tools.for_range_slice(builder, WORD(0), whole, WORD(LANES), inc=True) as (i, _):
+        pieces.write(i, LANES)
+    while part:
+        here = builder.and_(run, WORD(-2 * part))
+        with builder.if_then(builder.icmp_unsigned("!=", builder.and_(run, WORD(part)), WORD(0))):
+            pieces.write(here, part)
+        part //= 2
+
+
 def _lines_through(typing: Any, it: Any, s: Any, p: Any, a: Any, b: Any, x: Any, y: Any, z: Any) -> Any:
     given = [isinstance(one, types.BaseTuple) for one in (p, a, b, x, y, z)]
 
@@ -98,7 +110,6 @@ def _lines_through(typing: Any, it: Any, s: Any, p: Any, a: Any, b: Any, x: Any,
             [builder.extract_value(one, k) for k in range(2)] if held else None
             for one, held in zip(arguments[2:], given, strict=True)
         ]
-        whole = builder.and_(run, WORD(-LANES))
         with tools.for_range(builder, lines) as line:
             factor = _at(builder, arguments[1], line.index)
 
@@ -108,14 +119,7 @@ def _lines_through(typing: Any, it: Any, s: Any, p: Any, a: Any, b: Any, x: Any,
 
             sources, targets = ([place(one) for one in part if one] for part in (there[:3], there[3:]))
             pieces = _Pieces(builder, builder.load(factor), sources, targets)
-            with tools.for_range_slice(builder, WORD(0), whole, WORD(LANES), inc=True) as (i, _):
-                pieces.write(i, LANES)
-            part = LANES // 2
-            while part:
-                here = builder.and_(run, WORD(-2 * part))
-                with builder.if_then(builder.icmp_unsigned("!=", builder.and_(run, WORD(part)), WORD(0))):
-                    pieces.write(here, part)
-                part //= 2
+            _write_run(builder, pieces, run)
             with builder.if_then(builder.icmp_unsigned("!=", sums, WORD(0))):
                 builder.store(pieces.total(), factor)
         return context.get_dummy_value()

@@ -164,6 +164,7 @@ def _meet(
     if not _is_common(kinds, table, block):
         _note(met, n, place_of(source, base), heads, step)
         return n + 1
+    # Lines before q have met what the table leads to, in the first block and so in all.
     for q in range(block // run):
         i, j = at + BLOCK + q * met[U(WIDTH)], base + kinds.offsets[U(heads + top + q)]
         if step == 1:
@@ -204,6 +205,7 @@ def _begin(
     for i in range(block // run * met[U(WIDTH)]):
         value[U(at + BLOCK + i)] = 1.0
         value[U(at + 2 * BLOCK + i)] = 0.0
+    # The first n notes, and the desk, hold the product of the factors and messages before k.
     for k in range(start, slab.base_start[c + 1]):
         base, table = np.int64(slab.base[U(k)]), kinds.link_table[U(link + k - start)]
         n = _meet(kinds, kind, begin, potential, base, table, value, at, met, n)
