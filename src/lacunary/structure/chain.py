@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from lacunary.budget import reserve
-from lacunary.data.table import Table
+from lacunary.data.table import HOLE, Table
 from lacunary.errors import ParameterError, SchemaError, TableError
 from lacunary.family.registry import family_class
 from lacunary.infer import prior as priors
@@ -25,6 +25,7 @@ from lacunary.infer.belief import Belief, Prior
 from lacunary.infer.complete import completed
 from lacunary.infer.completions import complete_statistics
 from lacunary.infer.scale import Scale
+from lacunary.infer.spread import Spread
 from lacunary.learn.fit import fit
 from lacunary.maths.arrays import Array
 from lacunary.maths.normal_wishart import NormalWishart
@@ -55,6 +56,9 @@ FEW = 8
 
 KEPT = 500
 """Graphs of which it is kept what is believed beforehand."""
+
+WAYS = 8
+"""Ways to fill a row's states, on average, up to which all are gone through; beyond them an engine draws."""
 
 BYTES = 1000
 """A chain, and a network that is kept of it, take more than this, whatever the table."""
@@ -114,6 +118,14 @@ class Setting:
             return None
         return Numbers(self.rows.reals, self.about)
 
+    @cached_property
+    def spread(self) -> Spread | None:
+        """Rows of states and numbers with every way to fill their states; None where these are many."""
+        sizes, codes = np.array(self.rows.schema.sizes), self.rows.codes
+        ways = np.where((codes == HOLE) & (sizes > 0), sizes, 1.0).prod(axis=1).sum()
+        both = (sizes == 0).any() and (sizes > 0).any()
+        return Spread(self.rows) if both and ways <= WAYS * len(codes) else None
+
     def filled(self, structure: Structure, theta: Array, rng: np.random.Generator) -> Complete:
         """Return the rows with their holes drawn from a network."""
         dag = self.before(structure).dag
@@ -121,6 +133,9 @@ class Setting:
             return self.numbers.drawn(dag, theta, rng)
         if not self.rows.holes.any():
             return CompleteTable(self, self.rows)
+        if self.spread is not None:
+            every = np.arange(len(self.rows))
+            return CompleteTable(self, Table(self.rows.schema, *self.spread.under(dag, theta).draw(every, rng)))
         return CompleteTable(self, Table(self.rows.schema, *completed(dag, theta, self.rows, rng)))
 
     def before(self, structure: Structure) -> Belief:
