@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -99,8 +101,8 @@ def test_blocks_of_many_rows_are_not_scattered() -> None:
 
 
 def wide(rows: int = 10, seed: int = 5) -> tuple[lac.Network, lac.Table]:
-    """Return a network of five discrete variables, on one of which numbers depend, and rows with many holes."""
-    kinds = {name: "continuous" for name in "xyz"}
+    """Return a network in which numbers depend on one of five discrete variables, and rows with holes."""
+    kinds: Any = dict.fromkeys("xyz", "continuous")
     dag = lac.dag("A -> B -> C; B -> D; A -> E; B -> x -> y; B -> y; x -> z", states=3, kinds=kinds)
     network = lac.random_network(dag, rng=seed)
     return network, lac.make_holes(network.sample(rows, rng=seed), 0.5, rng=seed)

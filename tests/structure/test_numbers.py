@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -13,7 +15,7 @@ from lacunary.structure.gaussian import BGe
 from lacunary.structure.numbers import Numbers
 from tests import naive_mixed
 
-KINDS = {name: "continuous" for name in "xyz"}
+KINDS: Any = dict.fromkeys("xyz", "continuous")
 
 
 def test_draws_have_the_means_and_covariances_of_the_dense_normals() -> None:

@@ -10,7 +10,7 @@ for all graphs.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -114,7 +114,9 @@ class Triples:
     def _added(self, dag: Dag, i: int) -> Array:
         layout, where, many = dag.layout, _places(dag, self.codes, i), dag.layout.configurations[i]
         if layout.sizes[i]:
-            return np.bincount(where - layout.start[i], self.squares.count, minlength=layout.sizes[i] * many)
+            cells = layout.sizes[i] * many
+            counts = np.bincount(where - layout.start[i], self.squares.count, minlength=cells)
+            return counts.astype(np.float64)
         if i in self.leaves:
             out = np.zeros((many, layout.widths[i][1]))
             np.add.at(out, where, self.leaves[i][0])

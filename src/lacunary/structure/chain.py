@@ -135,7 +135,9 @@ class Setting:
             return CompleteTable(self, self.rows)
         if self.spread is not None:
             every = np.arange(len(self.rows))
-            return CompleteTable(self, Table(self.rows.schema, *self.spread.under(dag, theta).draw(every, rng)))
+            return CompleteTable(
+                self, Table(self.rows.schema, *self.spread.under(dag, theta).draw(every, rng))
+            )
         return CompleteTable(self, Table(self.rows.schema, *completed(dag, theta, self.rows, rng)))
 
     def before(self, structure: Structure) -> Belief:
