@@ -565,9 +565,9 @@ class Conditioned:
         used = np.flatnonzero(each)
         top = np.zeros(len(each))
         top[used] = np.maximum.reduceat(mine, apart.edge[used]) if len(used) else 0.0
-        counted = mine > np.repeat(NEGLIGIBLE * np.maximum(top, 0.0) / self.rows.reach, each)
-        many = np.diff(np.concatenate([[0], np.cumsum(counted)])[apart.edge])
-        return apart.among(counted | np.repeat(2 * many > each, each))  # a few are not worth leaving out
+        heavy = mine > np.repeat(NEGLIGIBLE * np.maximum(top, 0.0) / self.rows.reach, each)
+        many = np.diff(np.concatenate([[0], np.cumsum(heavy)])[apart.edge])
+        return apart.among(heavy | np.repeat(2 * many > each, each))  # a few are not worth leaving out
 
     def _thinned(self, group: _Group, counted: list[NDArray[np.int64] | None]) -> list[_Group]:
         """Return a group, or smaller ones where its configurations do not count the same rows."""

@@ -10,7 +10,7 @@ for all graphs.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -26,7 +26,7 @@ from lacunary.infer.scattered import ScatteredRows
 from lacunary.infer.squares import Squares
 from lacunary.model.dag import Dag
 
-__all__ = ["Spread", "Triples"]
+__all__ = ["Spread", "Triples", "forms_of"]
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -114,7 +114,9 @@ class Triples:
     def _added(self, dag: Dag, i: int) -> Array:
         layout, where, many = dag.layout, _places(dag, self.codes, i), dag.layout.configurations[i]
         if layout.sizes[i]:
-            return np.bincount(where - layout.start[i], self.squares.count, minlength=layout.sizes[i] * many)
+            cells = layout.sizes[i] * many
+            counts = np.bincount(where - layout.start[i], self.squares.count, minlength=cells)
+            return counts.astype(np.float64)
         if i in self.leaves:
             out = np.zeros((many, layout.widths[i][1]))
             np.add.at(out, where, self.leaves[i][0])
@@ -270,20 +272,7 @@ class Seen:
     @cached_property
     def forms(self) -> Forms:
         """The density of the continuous variables in each configuration."""
-        return self._forms(self.spread.codes)
-
-    def _forms(self, codes: Codes) -> Forms:
-        layout, linear = self.dag.layout, _linear(self.dag)
-        n = len(linear)
-        root, constant = np.zeros((len(codes), n, n + 1)), np.zeros(len(codes))
-        place = {v: k + 1 for k, v in enumerate(linear)}
-        for k, i in enumerate(linear):
-            record = layout.records(self.theta, i)[_places(self.dag, codes, i)]
-            columns = [0, *(place[p] for p in layout.regressors[i]), k + 1]
-            contrast = np.concatenate([-record[:, :-1], np.ones((len(record), 1))], axis=1)
-            root[:, k, columns] = contrast / np.sqrt(record[:, -1:])
-            constant -= 0.5 * (LOG_2PI + np.log(record[:, -1]))
-        return Forms(root, constant)
+        return forms_of(self.dag, self.theta, self.spread.codes)
 
     @cached_property
     def _core(self) -> tuple[Core, Forms] | None:
@@ -291,7 +280,7 @@ class Seen:
         layout = self.dag.layout
         parents = {p for i in _linear(self.dag) for p in layout.members[i][1:]}
         core = self.spread.core(tuple(sorted(parents)))
-        return None if core is None else (core, self._forms(core.codes))
+        return None if core is None else (core, forms_of(self.dag, self.theta, core.codes))
 
     @cached_property
     def _log(self) -> Array:
@@ -372,6 +361,21 @@ class Seen:
             drawn = family.sampled(record[spread.places(self.dag, i)[way]], np.empty((len(way), 0)), rng)
             reals[:, i] = np.where(np.isnan(x), drawn, x)
         return spread.codes[spread.which[way]], reals
+
+
+def forms_of(dag: Dag, theta: Array, codes: Codes) -> Forms:
+    """Return the density of all continuous variables but leaves in some configurations; (k, variables)."""
+    layout, linear = dag.layout, _linear(dag)
+    n = len(linear)
+    root, constant = np.zeros((len(codes), n, n + 1)), np.zeros(len(codes))
+    place = {v: k + 1 for k, v in enumerate(linear)}
+    for k, i in enumerate(linear):
+        record = layout.records(theta, i)[_places(dag, codes, i)]
+        columns = [0, *(place[p] for p in layout.regressors[i]), k + 1]
+        contrast = np.concatenate([-record[:, :-1], np.ones((len(record), 1))], axis=1)
+        root[:, k, columns] = contrast / np.sqrt(record[:, -1:])
+        constant -= 0.5 * (LOG_2PI + np.log(record[:, -1]))
+    return Forms(root, constant)
 
 
 def _linear(dag: Dag) -> list[int]:

@@ -67,7 +67,7 @@ class Squares:
     def count(self) -> Array:
         """How many rows each entry stands for; (entries,)."""
         rows = self.weight * self.each[self.group, 0]
-        return np.bincount(self.entry, rows, minlength=self.entries)
+        return np.bincount(self.entry, rows, minlength=self.entries).astype(np.float64)
 
     @property
     def whole(self) -> Array:
@@ -106,7 +106,7 @@ class Squares:
         return replace(self, weight=self.weight * factor)
 
     def joined(self, other: Squares, which: Index, many: int) -> Squares:
-        """Return both, where ``which`` says of my entries and then the other's what they become of ``many``."""
+        """Return both; ``which`` says of these entries and then the other's which of ``many`` they become."""
         if self.plain and other.plain:
             out = np.zeros((many, self.size, self.size))
             np.add.at(out, which, np.concatenate([self.whole, other.whole]))

@@ -94,7 +94,7 @@ def _split(
     low, high, width, count = 255, 0, held.shape[1], 0
     # ``weight`` and ``sums`` hold, by bin, the rows before i and their targets; ``met`` has their bins.
     for i in range(first, last):
-        b = np.int64(bins[U(begin[U(i)] + feature)])
+        b = int(bins[U(begin[U(i)] + feature)])
         low, high = min(low, b), max(high, b)
         met[U(count)] = b
         count += weight[U(b)] == 0.0
@@ -168,8 +168,8 @@ def _parted(bins: Bins, rows: Ints, first: int, last: int, feature: int, cut: in
 
 @kernel
 def grow_trees(
-    bins: Bins, pairs: Bins, place_of: Ints, targets: Floats, samples: Ints, tries: int, least: int, seeds: Ints,
-    feature: Ints, cut: Ints, child: Ints, value: Floats,
+    bins: Bins, pairs: Bins, place_of: Ints, targets: Floats, samples: Ints, tries: int, least: int,
+    seeds: Ints, feature: Ints, cut: Ints, child: Ints, value: Floats,
 ) -> None:  # fmt: skip
     """Grow a tree on each sample of rows; a node looks at ``tries`` features drawn at random.
 

@@ -218,7 +218,9 @@ class ConditionalGaussianBIC(_Conditional):
         """Return the score on moments, observed or expected; see `ConditionalGaussian.of_moments`."""
         squares = _squares(moment)
         counted = _counted(schema, codes, squares)
-        regressions = PenalizedRegressions.of(squares.sums(np.zeros(len(codes)), 1)[0], variance)
+        regressions = PenalizedRegressions.of(
+            squares.sums(np.zeros(len(codes), dtype=np.int64), 1)[0], variance
+        )
         discrete = BIC(counted) if len(counted.schema) else None
         jacobian = counted.size * np.asarray(log_scale, dtype=np.float64)
         return cls(schema, discrete, Triples(counted, squares), regressions, jacobian)

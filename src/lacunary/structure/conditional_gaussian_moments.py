@@ -101,7 +101,7 @@ class Triples:
     def moments(self, discrete: Parents) -> Array | None:
         """Return the moments for each configuration that has rows."""
         if not discrete:
-            return self._squares.sums(np.zeros(len(self._codes)), 1)
+            return self._squares.sums(np.zeros(len(self._codes), dtype=np.int64), 1)
         many, which = _told_apart(self._codes, self._sizes, discrete)
         if many * (self.size + 1) ** 2 > LARGEST:
             return None
