@@ -201,8 +201,8 @@ def _lead(
             work.weight[c] = _anneal(families, seen, r, work, states, many, holes, steps, plan.first)
             for s in range(states):
                 work.end[c * work.n + s] = work.code[work.state[s]]
-        log, spread = _balanced(work.weight, plan.chains)
-        if spread * plan.chains <= EVEN:
+        log, spread, told = _balanced(work.weight, plan.chains)
+        if told <= EVEN:
             break
         steps *= 4
     # The log of a mean is too low by half its relative variance. What no chain met may have a weight, too.
@@ -253,10 +253,10 @@ def _walk(
 
 
 @called
-def _balanced(weight: Any, chains: int) -> tuple[float, float]:
-    """Turn log-weights into shares; return the log of their mean, and its relative variance.
+def _balanced(weight: Any, chains: int) -> tuple[float, float, float]:
+    """Turn log-weights into shares; return the log of their mean, its relative variance, and that of a weight.
 
-    That is told by the weights, or by the spread of their logarithms if it is more, as that of log-normal
+    The first is told by the weights, or by the spread of their logarithms if it is more, as that of log-normal
     ones would be: of few weights with a long tail the largest are likely to be missing. Weights that are far
     below the mean, which they do not move, count as if they were less far.
     """
@@ -264,7 +264,7 @@ def _balanced(weight: Any, chains: int) -> tuple[float, float]:
     for c in range(chains):
         top = max(top, weight[c])
     if top == -np.inf:
-        return top, 0.0
+        return top, 0.0, 0.0
     for c in range(chains):
         mass += math.exp(weight[c] - top)
     log, mean, apart = top + math.log(mass / chains), 0.0, 0.0
@@ -275,7 +275,8 @@ def _balanced(weight: Any, chains: int) -> tuple[float, float]:
         weight[c] = math.exp(weight[c] - top) / mass
         square += (chains * weight[c] - 1.0) ** 2
     tail = math.exp(apart / max(chains - 1, 1)) - 1.0
-    return log, max(square / max(chains - 1, 1), tail) / chains
+    told = square / max(chains - 1, 1)
+    return log, max(told, tail) / chains, told
 
 
 @called
