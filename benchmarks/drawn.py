@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from time import process_time
+from typing import Any
 
 import numpy as np
 
@@ -69,13 +70,15 @@ def problem(seed: int) -> tuple[lac.Network, lac.Table]:
     real = int(random.integers(1, 5)) if kind in ("mixed", "counts") else 0
     names = [f"d{i}" for i in range(discrete)] + [f"x{i}" for i in range(real)]
     states = {f"d{i}": int(random.integers(2, 4)) for i in range(discrete)}
-    arrows = []
+    arrows: list[str] = []
     for i, name in enumerate(names):
         among = names[: min(i, discrete)] if kind == "counts" else names[:i]
         near = among[-8:] if wide else among  # else no tree fits, and nothing exact is known
-        parents = random.choice(near, min(len(near), int(random.integers(4))), replace=False) if near else []
+        parents: Any = (
+            random.choice(near, min(len(near), int(random.integers(4))), replace=False) if near else []
+        )
         arrows.append(f"{' '.join(sorted(parents))} -> {name}" if len(parents) else name)
-    kinds = {f"x{i}": "continuous" for i in range(real)}
+    kinds: dict[str, Any] = {f"x{i}": "continuous" for i in range(real)}
     families = dict.fromkeys(kinds, "poisson") if kind == "counts" else {}
     dag = lac.dag("; ".join(arrows), kinds=kinds, states=states, family=families)
     network = lac.random_network(dag, rng=seed)
@@ -153,7 +156,7 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=10_000, help="the first problem's seed")
     parser.add_argument("--out", default=str(Path(__file__).parent / "drawn.md"))
     chosen = parser.parse_args()
-    names = ("expected counts", "statistics of regressions", "statistics of counts")
+    names: tuple[str, ...] = ("expected counts", "statistics of regressions", "statistics of counts")
     names += ("log-likelihoods of tables", "log-probabilities of rows")
     names += ("posteriors of a variable", "posteriors of two variables")
     kept = {kind: {name: Kept() for name in names} for kind in ("all", *KINDS)}

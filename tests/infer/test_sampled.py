@@ -387,7 +387,7 @@ def test_what_is_drawn_has_its_error_beside_it() -> None:
 def test_mixtures_say_how_far_off_what_they_mix_may_be() -> None:
     """The errors of a mixture of twins are those of one: their shares are equal, and what they say."""
     network, table = problem(7, count=12, holes=0.3, continuous=0)
-    both = lac.Mixture([0.5, 0.5], (network, network))
+    both = lac.Mixture(np.array([0.5, 0.5]), (network, network))
     with pytest.warns(ApproximationWarning) as announced:
         log: Any = both.log_probability(table)
     assert len(announced) == 1  # once, by whomever it was

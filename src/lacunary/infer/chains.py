@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 from lacunary.infer.engine import Distinct
 from lacunary.infer.parallel import check_wanted, in_parallel
 from lacunary.infer.shape import flat, starts
-from lacunary.kernels.gibbs import (
-    BLOCK,
-    BLOCK_HOLES,
+from lacunary.kernels.blocks import BLOCK, BLOCK_HOLES
+from lacunary.kernels.gather import MOMENTS
+from lacunary.kernels.gibbs import visit
+from lacunary.kernels.holes import (
     LEAF,
     LINEAR,
-    MOMENTS,
     NEVER,
     TABLE,
     Chart,
@@ -34,7 +34,6 @@ from lacunary.kernels.gibbs import (
     Seen,
     Workspace,
     any_wide,
-    visit,
 )
 from lacunary.model.dag import Dag
 
