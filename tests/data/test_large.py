@@ -286,6 +286,38 @@ def test_tables_are_the_same_whichever_reader(tmp_path: Path, monkeypatch: pytes
     assert quick.notes == slow.notes
 
 
+LATE = """007 -04 +1.5 1e5 -0 3 NA ? nan inf -Infinity 1,234 1.5.2 abc 12345678901234567 1_000 1. .5 -- 5% $5
+1e400 123456789012345678901234567890.5 "007" 20240131 2024-01-31"""
+BASES = {"decimals": "{}.25", "holes": "{}.5", "whole": "{}", "text": "w{}", "dates": "2001-01-{:02d}"}
+
+
+@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize("odd", LATE.split())
+def test_an_odd_cell_behind_the_sample_is_read_as_the_slow_reader_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, base: str, odd: str
+) -> None:
+    monkeypatch.setattr(large, "SAMPLE", 4)
+    monkeypatch.setattr(large, "STATES", 3)
+    cells = [BASES[base].format(k % 28 + 1) for k in range(60)]
+    if base == "holes":
+        cells[3::7] = [""] * len(cells[3::7])
+    others = [f"{k}.125,07:{k % 60:02d}" for k in range(61)]
+    path = tmp_path / "late.csv"
+    rows = [*cells[:50], f'"{odd}"' if "," in odd else odd, *cells[50:]]
+    path.write_text("x,y,t\n" + "".join(f"{cell},{more}\n" for cell, more in zip(rows, others, strict=True)))
+    found: list[object] = []
+    for least in (0, 2**60):
+        monkeypatch.setattr(large, "LARGE", least)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                table = lac.read(path)
+                found.append((table.schema, table.decisions, table.notes, table.to_frame("dict")))
+            except lac.LacunaryError as problem:
+                found.append(str(problem))
+    assert found[0] == found[1]
+
+
 @pytest.mark.parametrize("marks", [[], ["-9"], ["x"]])
 @pytest.mark.parametrize("cells", ["0.25 7.5", "1.234 999", "1.234 5.678", "20240131 20240201", "3e12 4e13"])
 def test_measurements_with_marks_of_holes_are_those_of_the_slow_reader(

@@ -42,12 +42,15 @@ class Parted:
         Measurements, NaN where there is none, side by side; (rows, columns). Columns of others mean nothing.
     infinite
         Columns of measurements in which NaN or an infinity is spelled out.
+    whole
+        Columns of measurements in which a number is whole, so that it may be written as codes are.
     """
 
     series: dict[str, pl.Series]
     places: dict[str, int]
     cells: NDArray[np.float64]
     infinite: frozenset[str]
+    whole: frozenset[str]
 
     def measured(self, name: str) -> NDArray[np.float64]:
         """Return a copy of a column of measurements; (rows,)."""
@@ -61,7 +64,7 @@ def parted(path: Path, chosen: Sequence[str], how: dict[str, Any]) -> Parted:
     series: dict[str, list[pl.Series]] = {}
     places: dict[str, int] = {}
     blocks: list[NDArray[np.float64]] = []
-    infinite: set[str] = set()
+    infinite, whole = set[str](), set[str]()
     for frame in _frames(path, max(BLOCK, DEEP * len(chosen)), how):
         block = np.empty((len(frame), len(chosen)))
         columns = {each.name: each.alias("") for each in frame.get_columns()}  # polars takes * for a pattern
@@ -73,10 +76,14 @@ def parted(path: Path, chosen: Sequence[str], how: dict[str, Any]) -> Parted:
             places[name] = place
             if not column.is_finite().all():  # of what is not null
                 infinite.add(name)
-            block[:, place] = column.to_numpy()
+            values = column.to_numpy()
+            if name not in whole and np.any(values == np.floor(values)):
+                whole.add(name)
+            block[:, place] = values
         blocks.append(block)
-    whole = {name: pl.concat(parts) for name, parts in series.items()}
-    return Parted(whole, places, _below(blocks, bool(places)), frozenset(infinite))
+    together = {name: pl.concat(parts) for name, parts in series.items()}
+    cells = _below(blocks, bool(places))
+    return Parted(together, places, cells, frozenset(infinite), frozenset(whole))
 
 
 def _below(blocks: list[NDArray[np.float64]], any_measured: bool) -> NDArray[np.float64]:
