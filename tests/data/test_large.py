@@ -202,6 +202,33 @@ def test_cells_are_counted_in_pieces_of_any_size(
         assert not large._counts_match(short, ",", 3, "xyz")
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("x,y\r\n1,2\r\n3,\r\n", True),
+        ("x,y\r\n1,2\n3,4", True),
+        ("x,y\r\n1,2\r\n3,4\r", False),
+        ("x,y\r\n1\r,2\r\n", False),
+        ("x,y\r\n1,2\r\r\n", False),
+        ("\rx,y\n1,2\n", False),
+        ("x,y\r\n1,2\r\n\r\n", False),
+    ],
+)
+def test_carriage_returns_stand_before_line_ends_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, told: bool
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(text.encode())
+    for piece in range(1, 30):
+        monkeypatch.setattr(large, "PIECE", piece)
+        assert large._counts_match(path, ",", 2, "xy") == told
+    if told:
+        quick, slow = both(path)
+        assert quick is not None
+        for column, known in zip(quick, slow, strict=True):
+            same(column, known)
+
+
 @given(
     st.lists(
         st.sampled_from(["", "NA", "?", " ? ", "-9", "-9.0", "0", "-0", "+4", "1e3", "2.50", ".5", "nan"])

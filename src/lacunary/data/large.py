@@ -475,8 +475,9 @@ def _are_decimals(cells: Sequence[str]) -> bool:
 def _counts_match(path: Path, delimiter: str, width: int, wanted: Sequence[object]) -> bool:
     """Whether a file without quotes has as many delimiters as its lines need, and all columns are wanted.
 
-    Where all are wanted polars refuses a line with too many cells, so that none can have too few; but for
-    one without an end, the last, in which it overlooks an empty cell: that one is counted by itself.
+    A carriage return may stand before the end of a line. Where all are wanted polars refuses a line with too
+    many cells, so that none can have too few; but for one without an end, the last, in which it overlooks an
+    empty cell: that one is counted by itself.
     """
     breaks, parted, tail, part, last = 0, 0, 0, delimiter.encode(), NEWLINE
     if len(wanted) < width:
@@ -485,13 +486,19 @@ def _counts_match(path: Path, delimiter: str, width: int, wanted: Sequence[objec
     signs = np.frombuffer(buffer, dtype=np.uint8)
     with open(path, "rb", buffering=0) as file:
         while many := file.readinto(buffer):
-            if any(buffer.find(sign, 0, many) >= 0 for sign in (b'"', b"\r", b"\0")):
+            if any(buffer.find(sign, 0, many) >= 0 for sign in (b'"', b"\0")):
                 return False
+            if last == RETURN and buffer[0] != NEWLINE:
+                return False
+            if buffer.find(b"\r", 0, many - 1) >= 0:
+                returns = signs[: many - 1] == RETURN
+                if np.any(returns & (signs[1:many] != NEWLINE)):
+                    return False
             breaks += int(np.count_nonzero(signs[:many] == NEWLINE))
             parted += int(np.count_nonzero(signs[:many] == part[0]))
             end, last = buffer.rfind(b"\n", 0, many), buffer[many - 1]
             tail = buffer.count(part, end + 1, many) + (tail if end < 0 else 0)
-    if last != NEWLINE and tail != width - 1:
+    if last == RETURN or (last != NEWLINE and tail != width - 1):
         return False
     return parted == (width - 1) * (breaks + (last != NEWLINE))
 
@@ -582,7 +589,7 @@ def _scan(
             return None
         found = _where(here, signs[1:-1])
         opened = found == QUOTE
-        within = np.logical_xor.accumulate(opened) ^ bool(inside)
+        within = np.bitwise_xor.accumulate(opened.view(np.uint8)).view(np.bool_) ^ bool(inside)
         inside = (inside + int(np.count_nonzero(opened))) % 2
         found = _where(found, ~(within | opened))
     else:
