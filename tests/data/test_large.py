@@ -202,6 +202,33 @@ def test_cells_are_counted_in_pieces_of_any_size(
         assert not large._counts_match(short, ",", 3, "xyz")
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("x,y\r\n1,2\r\n3,\r\n", True),
+        ("x,y\r\n1,2\n3,4", True),
+        ("x,y\r\n1,2\r\n3,4\r", False),
+        ("x,y\r\n1\r,2\r\n", False),
+        ("x,y\r\n1,2\r\r\n", False),
+        ("\rx,y\n1,2\n", False),
+        ("x,y\r\n1,2\r\n\r\n", False),
+    ],
+)
+def test_carriage_returns_stand_before_line_ends_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, told: bool
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(text.encode())
+    for piece in range(1, 30):
+        monkeypatch.setattr(large, "PIECE", piece)
+        assert large._counts_match(path, ",", 2, "xy") == told
+    if told:
+        quick, slow = both(path)
+        assert quick is not None
+        for column, known in zip(quick, slow, strict=True):
+            same(column, known)
+
+
 @given(
     st.lists(
         st.sampled_from(["", "NA", "?", " ? ", "-9", "-9.0", "0", "-0", "+4", "1e3", "2.50", ".5", "nan"])
@@ -284,6 +311,38 @@ def test_tables_are_the_same_whichever_reader(tmp_path: Path, monkeypatch: pytes
     np.testing.assert_array_equal(quick.reals, slow.reals)
     assert quick.decisions == tuple(said.replace("'-99'", "-99") for said in slow.decisions)  # texts there
     assert quick.notes == slow.notes
+
+
+LATE = """007 -04 +1.5 1e5 -0 3 NA ? nan inf -Infinity 1,234 1.5.2 abc 12345678901234567 1_000 1. .5 -- 5% $5
+1e400 123456789012345678901234567890.5 "007" 20240131 2024-01-31"""
+BASES = {"decimals": "{}.25", "holes": "{}.5", "whole": "{}", "text": "w{}", "dates": "2001-01-{:02d}"}
+
+
+@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize("odd", LATE.split())
+def test_an_odd_cell_behind_the_sample_is_read_as_the_slow_reader_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, base: str, odd: str
+) -> None:
+    monkeypatch.setattr(large, "SAMPLE", 4)
+    monkeypatch.setattr(large, "STATES", 3)
+    cells = [BASES[base].format(k % 28 + 1) for k in range(60)]
+    if base == "holes":
+        cells[3::7] = [""] * len(cells[3::7])
+    others = [f"{k}.125,07:{k % 60:02d}" for k in range(61)]
+    path = tmp_path / "late.csv"
+    rows = [*cells[:50], f'"{odd}"' if "," in odd else odd, *cells[50:]]
+    path.write_text("x,y,t\n" + "".join(f"{cell},{more}\n" for cell, more in zip(rows, others, strict=True)))
+    found: list[object] = []
+    for least in (0, 2**60):
+        monkeypatch.setattr(large, "LARGE", least)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                table = lac.read(path)
+                found.append((table.schema, table.decisions, table.notes, table.to_frame("dict")))
+            except lac.LacunaryError as problem:
+                found.append(str(problem))
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize("marks", [[], ["-9"], ["x"]])

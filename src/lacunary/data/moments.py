@@ -177,7 +177,7 @@ def _dated_at_once(
     days = days_of(found["Y"], found[month], found[day])
     if days is None:
         return None
-    seconds = 86400.0 * days
+    seconds = np.asarray(86400.0 * days, dtype=np.float64)
     if timed := "H" in found:
         clock = _clock_of(found)
         if clock is None:

@@ -268,7 +268,7 @@ def _laid_down(source: Any, how: Reading) -> Assembled:
         else:
             check_plain(path or "what is given", how.opening)
         try:
-            found = _put_together(plain, how, "," if laid.name and path.endswith("table.csv") else None)
+            found = _put_together(plain, how, laid.delimiter)
         except NotUtf8:
             raise
         except LacunaryError as problem:

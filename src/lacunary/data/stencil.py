@@ -53,7 +53,7 @@ def parts_by(cells: NDArray[np.uint8], form: re.Match[str]) -> Parts | None:
 def _number(digits: NDArray[np.uint8]) -> NDArray[np.integer]:
     """Return the numbers whose digits stand below each other; (digits, texts)."""
     size = next((size for size, most in SIZES if len(digits) <= most), np.int64)
-    out = (digits[0] - ZERO).astype(size, copy=False)
+    out: NDArray[np.integer] = (digits[0] - ZERO).astype(size, copy=False)
     for digit in digits[1:]:
         out *= 10
         out += digit - ZERO
