@@ -154,9 +154,7 @@ class RegressionFamily(NumericFamily):
         """Tell whether matrices are symmetric and positive semi-definite, both to rounding."""
         return are_moments(self.square(hyper))
 
-    def best_in_turn(
-        self, before: Sequence[Array], own: Array, surplus: float | None
-    ) -> list[Array] | None:
+    def best_in_turn(self, before: Sequence[Array], own: Array, surplus: float | None) -> list[Array] | None:
         """Return the `peak`, or `maximum_likelihood`, of regressions each on all that come before it.
 
         They have one factor where their statistics are the leading parts of this one's; None where not.

@@ -28,7 +28,14 @@ from lacunary.kernels.arena import Arena
 from lacunary.kernels.factors import SOUND
 from lacunary.kernels.filling import BLOCK, HEAD, Holes, Means, room_for, wide_for
 from lacunary.kernels.gaussian import Forms as DenseForms
-from lacunary.kernels.gaussian import Tasks, add_moments, add_plain_moments, add_up, log_densities, log_densities_of_panels
+from lacunary.kernels.gaussian import (
+    Tasks,
+    add_moments,
+    add_plain_moments,
+    add_up,
+    log_densities,
+    log_densities_of_panels,
+)
 from lacunary.kernels.lanes import LANES
 from lacunary.kernels.panels import LARGE, PANEL, panelled
 from lacunary.kernels.writer import TILE
@@ -427,9 +434,7 @@ class Conditioned:
 
         def some(run: range) -> None:
             room = aligned(PANEL, np.dtype(np.float64))
-            log_densities_of_panels(
-                panels, rows, width, dense, run.start, run.stop, self.columns, room, out
-            )
+            log_densities_of_panels(panels, rows, width, dense, run.start, run.stop, self.columns, room, out)
 
         products = rows * len(self.columns) * (width**2 // 2 + BESIDE)
         in_runs(some, many, seconds=products * SECONDS)

@@ -30,7 +30,15 @@ from lacunary.kernels.lanes import LANES, U
 from lacunary.kernels.panels import LARGE, PANEL, squared_norms
 from lacunary.kernels.tile import HIGH, add_products, add_twice
 
-__all__ = ["Forms", "Tasks", "add_moments", "add_plain_moments", "add_up", "log_densities", "log_densities_of_panels"]
+__all__ = [
+    "Forms",
+    "Tasks",
+    "add_moments",
+    "add_plain_moments",
+    "add_up",
+    "log_densities",
+    "log_densities_of_panels",
+]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -207,9 +215,7 @@ def log_densities_of_panels(
     for p in range(first, last):  # ``out`` has the rows of all panels before
         end = min(PANEL, many - p * PANEL)
         for c in range(len(columns)):
-            squared_norms(
-                forms.turned, forms.reach, c, forms.tiles[0], width, rows, p * width * PANEL, room
-            )
+            squared_norms(forms.turned, forms.reach, c, forms.tiles[0], width, rows, p * width * PANEL, room)
             own = out[columns[c]]
             for i in range(end):
                 half = 0.5 * room[U(i)] if room[U(i)] < LARGE else 0.5 * LARGE
@@ -303,7 +309,10 @@ def add_plain_moments(
 
 @bare
 def add_up(parts: Array, out: Array) -> None:
-    """Add up the upper halves of moments, (parts, densities, w²), and put them whole; (densities, n + 1, n + 1)."""
+    """Add up the upper halves of moments, (parts, densities, w²), and put them whole into ``out``.
+
+    That holds zeros; (densities, n + 1, n + 1).
+    """
     width = out.shape[1]
     wide = padded(HEAD + width)
     for c in range(len(out)):

@@ -16,7 +16,15 @@ from lacunary.kernels.compile import bare, called
 from lacunary.kernels.lanes import U
 from lacunary.kernels.panels import LARGE, PANEL, family_norms
 
-__all__ = ["Families", "add_pairs", "log_densities", "log_normalizers", "put_inverses", "put_modes", "squared"]
+__all__ = [
+    "Families",
+    "add_pairs",
+    "log_densities",
+    "log_normalizers",
+    "put_inverses",
+    "put_modes",
+    "squared",
+]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]

@@ -48,7 +48,7 @@ class SparseRows:
         self._normal, self._z = normal, normal.sorted
         self._reach = max(1.0, float(np.abs(self._z).max(initial=1.0))) ** 2
         rows = len(self._z)
-        step = max(RUN, -(-rows // (RUNS * PANEL)) * PANEL)
+        step = -(-max(RUN, -(-rows // RUNS)) // PANEL) * PANEL
         self._runs = [(begin, min(begin + step, rows)) for begin in range(0, rows, step)]
 
     @cached_property
@@ -70,9 +70,7 @@ class SparseRows:
         in_runs(some, -(-rows // PANEL), seconds=rows * len(families.members) * SECONDS)
         return out.T
 
-    def expected(
-        self, forms: Forms, log_weights: Array, weights: Array
-    ) -> tuple[Array, Array, Array]:
+    def expected(self, forms: Forms, log_weights: Array, weights: Array) -> tuple[Array, Array, Array]:
         """Return shares, (rows, components), log-densities, (rows,), and moments of components without arcs.
 
         ``weights`` say how often each row counts; (rows,).
@@ -89,9 +87,7 @@ class SparseRows:
             room = room_for(many)
             for run in runs:
                 begin, end = self._runs[run]
-                expect_alone(
-                    cells, width, weights, pairs, added, begin, end, room, shares, told, parts[run]
-                )
+                expect_alone(cells, width, weights, pairs, added, begin, end, room, shares, told, parts[run])
 
         in_runs(some, len(self._runs), seconds=rows * many * (width + BESIDE) * SECONDS)
         out = np.zeros((many, width, width))
