@@ -127,9 +127,10 @@ class NumericFamily(Family):
     def best_in_turn(
         self, before: Sequence[Array], own: Array, surplus: float | None
     ) -> Sequence[Array] | None:
-        """Return the `peak`, or without a surplus `maximum_likelihood`, of each family of a chain, this one last.
+        """Return the `peak`, or without a surplus `maximum_likelihood`, of each family of a chain.
 
-        In a chain each is regressed on the one before it and on all that one is. None: nothing is known at once.
+        In a chain, of which this one is the last, each is regressed on the one before it and on all that one
+        is. None: they are better asked for one by one.
         """
         return None
 

@@ -87,7 +87,7 @@ def _plain_sums(out: Any, at: int, rows: Any, begin: int, shares: Any, start: in
 lone_sums = made(_write_sums, 7, _plain_sums)
 """op(out, at, rows, begin, shares, start, n): add Σ share · x and Σ share · x² of a panel's rows, by column.
 
-Columns stand from ``begin`` on, and shares from ``start`` on; ``out`` is (columns, 2, `LANES`) from ``at`` on.
+Columns stand from ``begin`` on, shares from ``start`` on; from ``at`` on ``out`` is (columns, 2, `LANES`).
 """
 
 
@@ -152,9 +152,9 @@ def expect_alone(
 
 @bare
 def put_sums(parts: Array, out: Array) -> None:
-    """Put what parts add up to where moments have it; (parts, those of `expect_alone`), (components, n + 1, n + 1).
+    """Put what parts add up to where moments have it; ``out``, (components, n + 1, n + 1), holds zeros.
 
-    ``out`` holds zeros.
+    Each part is as `expect_alone` has it.
     """
     width = out.shape[1]
     for c in range(len(out)):

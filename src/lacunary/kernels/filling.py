@@ -159,8 +159,8 @@ class Means(NamedTuple):
 class Block(NamedTuple):
     """Rows that are worked on together: ``rows`` of them from ``at`` on among a task's places.
 
-    ``many`` densities from ``density`` on take each; the rows of one lie ``pitch`` rows after those of the one
-    before. Their K begin at ``square``. z is ``width`` numbers long.
+    ``many`` densities from ``density`` on take each; the rows of one lie ``pitch`` rows after those of the
+    one before. Their K begin at ``square``. z is ``width`` numbers long.
     """
 
     at: int

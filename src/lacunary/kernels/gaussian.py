@@ -309,7 +309,10 @@ def add_plain_moments(
 
 @bare
 def add_up(parts: Array, out: Array) -> None:
-    """Add up the upper halves of moments, (parts, densities, w²), and put them whole; (densities, n + 1, n + 1)."""
+    """Add up the upper halves of moments, (parts, densities, w²), and put them whole into ``out``.
+
+    That holds zeros; (densities, n + 1, n + 1).
+    """
     width = out.shape[1]
     wide = padded(HEAD + width)
     for c in range(len(out)):

@@ -48,7 +48,7 @@ class SparseRows:
         self._normal, self._z = normal, normal.sorted
         self._reach = max(1.0, float(np.abs(self._z).max(initial=1.0))) ** 2
         rows = len(self._z)
-        step = max(RUN, -(-rows // (RUNS * PANEL)) * PANEL)
+        step = -(-max(RUN, -(-rows // RUNS)) // PANEL) * PANEL
         self._runs = [(begin, min(begin + step, rows)) for begin in range(0, rows, step)]
 
     @cached_property

@@ -67,8 +67,8 @@ class Owners(Protocol):
     def expected(self, models: Any, log_weights: Array, weights: Array) -> tuple[Array, Array, Array] | None:
         """Return shares, rows' log-densities, and `statistics` for both, where one pass has all of it.
 
-        Networks have weights whose logarithms are given; ``weights`` say how often each row counts. None where
-        these are better asked for one after the other.
+        Networks have weights whose logarithms are given; ``weights`` say how often each row counts. None
+        where these are better asked for one after the other.
         """
         ...
 
