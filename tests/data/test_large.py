@@ -16,8 +16,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import lacunary as lac
+from lacunary.data import coded, large, parted, spelling
 from lacunary.data import delimited as text_files
-from lacunary.data import large, parted, spelling
 from lacunary.data import moments as moments_module
 from lacunary.data.column import Labels, Numbers, parse_numbers
 from lacunary.data.delimited import delimited
@@ -40,13 +40,17 @@ def quoted(cell: str) -> str:
     return cell if plain else '"' + cell.replace('"', '""') + '"'
 
 
-@pytest.fixture(autouse=True, params=[(0.0, 2**22), (1.0, 1)], ids=["texts", "categories, line by line"])
+@pytest.fixture(
+    autouse=True, params=[(0.0, 2**22, 64), (1.0, 1, 0)], ids=["texts", "categories, line by line"]
+)
 def _at_any_size(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
-    repeated, stretch = request.param
+    repeated, stretch, few = request.param
     monkeypatch.setattr(large, "LARGE", 0)
     monkeypatch.setattr(large, "TALL", 0)
     monkeypatch.setattr(large, "REPEATED", repeated)
-    monkeypatch.setattr(large, "FIRST", 3)
+    monkeypatch.setattr(coded, "FIRST", 3)
+    monkeypatch.setattr(coded, "SHORT", 0)
+    monkeypatch.setattr(coded, "FEW", few)
     monkeypatch.setattr(parted, "BLOCK", stretch)
     monkeypatch.setattr(parted, "DEEP", 1)
 
@@ -228,10 +232,27 @@ def test_many_texts_are_numbers_if_each_of_them_is_one(cells: list[str]) -> None
 @pytest.mark.parametrize("kind", [pl.String, pl.Categorical], ids=str)
 def test_codes_follow_the_first_rows_and_nulls_are_holes(kind: Any) -> None:
     texts = ["b", None, "a", "b", "c", None, "", "a"] * 5
-    levels, codes = large.coded(pl.Series("x", texts).cast(kind))
+    levels, codes = coded.coded(pl.Series("x", texts).cast(kind))
     assert levels == ["b", "a", "c", ""]
     assert codes.tolist() == [0, -1, 1, 0, 2, -1, 3, 1] * 5
-    assert large.coded(pl.Series("x", [None, None], dtype=pl.String).cast(kind))[0] == []
+    assert coded.coded(pl.Series("x", [None, None], dtype=pl.String).cast(kind))[0] == []
+
+
+@given(
+    texts=st.lists(st.sampled_from(["", "a", "b", "ä", "0" * 13, "0" * 13 + "1", None]), max_size=40),
+    first=st.integers(1, 40),
+    kind=st.sampled_from([pl.String, pl.Categorical]),
+    places=st.sampled_from([1, 2, 2**16]),
+)
+def test_texts_are_numbered_as_one_after_the_other_would_be(
+    texts: list[str | None], first: int, kind: Any, places: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(coded, "FIRST", first)
+        patch.setattr(coded, "PLACES", places)  # texts whose hashes agree in those bits are told apart, too
+        levels, codes = coded.numbered(pl.Series("x", texts, dtype=pl.String).cast(kind))
+    assert levels == list(dict.fromkeys(texts))
+    assert [levels[code] for code in codes] == texts
 
 
 def test_messages_are_those_of_the_slow_reader(tmp_path: Path) -> None:
@@ -514,4 +535,4 @@ def test_how_cells_begin_is_seen_in_pieces_of_any_size(
 def test_distinct_whole_numbers_far_apart_are_counted(tmp_path: Path) -> None:
     for far in (2**17, 2**33, 2**62):
         values = np.array([3, far, 3, far + 1, 4], dtype=np.int64)
-        assert large._many(values, 3, far + 1) == 4
+        assert large.distinct_integers(values, 3, far + 1) == 4

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.data.coded import categories, numbered
 from lacunary.data.column import (
     CODE,
     WHOLE,
@@ -32,12 +33,11 @@ from lacunary.data.column import (
 from lacunary.data.many import Reads
 from lacunary.data.parted import Parted, head, parted
 from lacunary.data.spelling import looks_pointed, may_be_pointed
-from lacunary.data.table import HOLE, code_dtype
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["LARGE", "TEXTS", "coded", "columns_of", "is_plain", "is_regular"]
+__all__ = ["LARGE", "TEXTS", "columns_of", "distinct_integers", "is_plain", "is_regular"]
 
 LARGE = 2**18
 """Bytes from which a file is worth loading polars for."""
@@ -57,9 +57,6 @@ TEXTS = 2**16
 PIECE = 2**18
 """Bytes that are looked through at a time: they stay in the processor's cache."""
 
-FIRST = 2**12
-"""Rows in which most texts of a column appear."""
-
 REPEATED = 0.85
 """Share of distinct texts in the sample up to which a column is read as categories."""
 
@@ -68,6 +65,9 @@ OFTEN = 300
 
 AS_TEXT = Reads(kept=lambda name: True)
 """Nothing but plain numbers is read from texts."""
+
+SPAN = 2**20
+"""Whole numbers that lie no farther apart are counted by a flag for each."""
 
 LONGEST = 1e15
 """Numbers below have so few digits that floats keep all of them."""
@@ -170,7 +170,7 @@ def _labels(name: str, column: pl.Series, marks: frozenset[str], points: bool) -
             tried = True
             if (numbers := _measured(column, marks)) is not None:
                 return replace(numbers, name=name)
-    levels, codes = _numbered(column)
+    levels, codes = numbered(column)
     texts = ["" if level is None else level for level in levels]
     if not tried and len(set(texts)) > TEXTS:
         numbers = _measured(column.cast(pl.String).fill_null(""), marks)
@@ -192,17 +192,17 @@ def _whole(name: str, column: pl.Series, mark: str, marks: frozenset[str]) -> La
     if max(-low, high) >= LONGEST or (empty and mark not in marks):
         return _labels(name, column.cast(pl.String).fill_null(mark), marks, False)
     seen = column.drop_nulls() if empty else column
-    distinct = _many(seen.to_numpy(), low, high)
+    distinct = distinct_integers(seen.to_numpy(), low, high)
     few = distinct + (empty > 0) <= TEXTS
     told = (mark,) if few and empty else ()
     numbers = Numbers(name, column.cast(pl.Float64).to_numpy(), marks=told, plain=few)
     return numbers.knowing(bounds=(float(low), float(high)), counts=(distinct, len(seen)), whole=True)
 
 
-def _many(values: NDArray[np.int64], low: int, high: int) -> int:
+def distinct_integers(values: NDArray[np.integer], low: int, high: int) -> int:
     """Return how many different whole numbers there are, from a low to a high one."""
-    if high - low < max(2**16, 8 * len(values)):  # no more memory than they take themselves
-        return int(np.count_nonzero(taken(values - low)))
+    if high - low < max(SPAN, 8 * len(values)):  # no more memory than they take themselves
+        return int(np.count_nonzero(taken(values - low if low else values)))
     ordered = np.sort((values - low).astype(np.uint32) if high - low < 2**32 else values)
     return 1 + int(np.count_nonzero(ordered[1:] != ordered[:-1]))
 
@@ -215,56 +215,6 @@ def _measured(texts: pl.Series, marks: frozenset[str]) -> Numbers | None:
     if texts.head(2 * TEXTS).n_unique() > TEXTS or (len(texts) > 2 * TEXTS and texts.n_unique() > TEXTS):
         return replace(numbers, marks=())
     return None if numbers.whole or _spell_numbers(marks) or may_be_pointed(cells) else numbers
-
-
-def coded(texts: pl.Series) -> tuple[list[str], NDArray[np.signedinteger]]:
-    """Return distinct texts or categories in the order in which they first appear, and each row's."""
-    levels, codes = _numbered(texts)
-    if None not in levels:
-        return [str(level) for level in levels], codes
-    empty = levels.index(None)
-    where = np.arange(len(levels), dtype=codes.dtype)
-    where[empty + 1 :] -= 1
-    where[empty] = HOLE
-    return [str(level) for level in levels if level is not None], where.take(codes)
-
-
-def _numbered(column: pl.Series) -> tuple[list[str | None], NDArray[np.signedinteger]]:
-    """Return the distinct texts of a column in the order in which they first appear, and each row's.
-
-    A null is one of them, None. Texts get numbers from polars, in an order that depends on its threads; what
-    they are here depends on the rows alone.
-    """
-    import polars as pl
-
-    if column.dtype == pl.String:
-        column = column.cast(_categories())
-    numbers = column.to_physical().cast(pl.UInt32)
-    size = int(numbers.max() or 0) + 2  # type: ignore[arg-type]
-    own = (numbers.fill_null(size - 1) if numbers.null_count() else numbers).to_numpy()
-    present = np.flatnonzero(np.bincount(own, minlength=size))
-    rows = _first_rows(own, size, len(present))[present]
-    order = np.argsort(rows)
-    place = np.full(size, HOLE, dtype=code_dtype([len(present)]))
-    place[present[order]] = np.arange(len(present))
-    return column.gather(rows[order]).cast(pl.String).to_list(), place.take(own)
-
-
-def _first_rows(numbers: NDArray[np.integer], size: int, distinct: int) -> NDArray[np.int64]:
-    """Return the first row of every number below a size; there are so many distinct ones, mostly early."""
-    for many in (FIRST, 4 * FIRST, 16 * FIRST, len(numbers)):
-        rows = np.full(size, -1)
-        rows[numbers[:many][::-1]] = np.arange(min(many, len(numbers)) - 1, -1, -1)
-        if np.count_nonzero(rows >= 0) == distinct:
-            break
-    return rows
-
-
-def _categories() -> Any:
-    """Return a type of categories which no other column shares, so that their numbers are small."""
-    import polars as pl
-
-    return pl.Categorical(pl.Categories.random()) if hasattr(pl, "Categories") else pl.Categorical
 
 
 def _numbers(texts: pl.Series, marks: frozenset[str]) -> Numbers | None:
@@ -437,7 +387,7 @@ def _type(texts: pl.Series, points: bool) -> Any:
     if not points and _measures(texts):
         return pl.Float64
     repeats = texts.n_unique() <= min(OFTEN, REPEATED * len(texts))
-    return _categories() if repeats and hasattr(pl, "Categories") else None
+    return categories() if repeats and hasattr(pl, "Categories") else None
 
 
 def _measures(texts: pl.Series) -> bool:

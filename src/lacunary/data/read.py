@@ -364,7 +364,7 @@ def _file(source: str | os.PathLike[str], how: Reading, delimiter: str | None) -
         what = "is a directory" if os.path.isdir(path) else "does not exist"
         raise FileError(f"{str(path)[:200]!r} {what}; a file is read by its path")
     if path.suffix.lower() in ARROW:
-        from lacunary.data.frame import arrow_file
+        from lacunary.data.arrow import arrow_file
 
         return arrow_file(path)
     if path.suffix.lower() in (".zst", ".lz4", ".7z", ".rar", ".tar", ".tgz"):

@@ -7,6 +7,7 @@ alone, each chunk adds into a place of its own, and the places are added in orde
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
@@ -51,6 +52,10 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+
+TOGETHER, HELD = 4, 2**23
+"""Chunks that are swept before what they counted is added up, or more as long as that is not so many numbers;
+as many are kept as room for the next."""
 
 UNTOUCHED = 1
 """In place of an exponent, which is zero or less: no cell needed exponents."""
@@ -100,12 +105,13 @@ class DiscreteRows:
     inverse: NDArray[np.signedinteger]
     weight: float
     _spare: list[Room] = field(default_factory=list, repr=False)
+    _added_up: list[NDArray[np.float64]] = field(default_factory=list, repr=False)
     _widened: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = field(default_factory=list, repr=False)
     _charted: list[Charted] = field(default_factory=list, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
         # Working memory is not part of what is copied or pickled.
-        state = {**self.__dict__, "_spare": [], "_widened": [], "_charted": []}
+        state = {**self.__dict__, "_spare": [], "_added_up": [], "_widened": [], "_charted": []}
         for name in ("alone", "_only"):
             state.pop(name, None)
         return state
@@ -116,7 +122,7 @@ class DiscreteRows:
         packed = pack(
             self.dag, self.packed.codes, self.packed.weights, budget=self.packed.recipe.budget, grouped=False
         )
-        return replace(self, packed=packed, _spare=[], _widened=[], _charted=self._charted)
+        return replace(self, packed=packed, _spare=[], _added_up=[], _widened=[], _charted=self._charted)
 
     def expect(self, potentials: NDArray[Any]) -> Batch:
         """Return expected counts and log-likelihood under each of several parameter vectors.
@@ -148,6 +154,7 @@ class DiscreteRows:
         """The chunk that holds all rows and is `sweep_lone`'s, if nothing else is to be counted."""
         kept = self.packed.kept[0] if len(self.packed.kept) == 1 else None
         alone = kept is not None and len(kept) == 1 and kept[0].lone and not len(self.packed.nonzero[0])
+        alone = alone and not self.packed.recipe.places.turned
         return kept[0] if kept is not None and alone else None
 
     def _expect_lone(self, chunk: Chunk, potentials: NDArray[np.float64]) -> Batch:
@@ -199,7 +206,10 @@ class DiscreteRows:
             if len(tasks) == 1:  # a small sweep takes as long as a few steps of Python
                 yield tasks[0], sweep(tasks[0])
             else:
-                yield from zip(tasks, in_parallel(sweep, tasks), strict=True)
+                together = max(TOGETHER, HELD // wide.shape[1])
+                for first in range(0, len(tasks), together):
+                    some = tasks[first : first + together]
+                    yield from zip(some, in_parallel(sweep, some), strict=True)
 
     def weighed(self, weights: NDArray[np.float64]) -> DiscreteRows:
         """Return the same table with other row weights, not negative; (rows of the table,).
@@ -216,7 +226,7 @@ class DiscreteRows:
     def whole(self) -> DiscreteRows:
         """Return the same rows with a cell for every hole, all in memory: what completions are drawn from."""
         packed = pack(self.dag, self.packed.codes, self.packed.weights, whole=True)
-        return replace(self, packed=packed, _spare=[], _widened=[])
+        return replace(self, packed=packed, _spare=[], _added_up=[], _widened=[])
 
     def shifted(self, units: NDArray[np.float64]) -> DiscreteRows:
         """Return the rows themselves: states have no units."""
@@ -321,14 +331,29 @@ class DiscreteRows:
             return part
         counts = self._constants(wide) if counts is None else counts
         counts[block.where] += part[: block.used]
+        if (
+            len(block.lanes) == 1
+            and len(self._added_up) < max(TOGETHER, HELD // part.size)
+            and part.dtype == np.float64
+        ):
+            self._added_up.append(part[0])
         return counts
 
     def _sweep(self, task: tuple[_Block, Chunk]) -> tuple[NDArray[Any], NDArray[Any]]:
         block, chunk = task
-        counts = aligned(block.potential.size, block.potential.dtype)
+        counts = self._places(block.potential)
         counts.fill(0.0)
         _, total = self._run(block, chunk, counts)
         return counts.reshape(-1, len(block.lanes)).T, total
+
+    def _places(self, potential: NDArray[Any]) -> NDArray[Any]:
+        """Return room for counts, used before if possible: fresh memory costs page faults."""
+        if self._added_up and potential.dtype == np.float64:
+            with suppress(IndexError):  # another thread took it
+                counts = self._added_up.pop()
+                if counts.size == potential.size:
+                    return counts
+        return aligned(potential.size, potential.dtype)
 
     def _roots(self, task: tuple[_Block, Chunk]) -> NDArray[Any]:
         block, chunk = task

@@ -26,9 +26,16 @@ from lacunary.infer.parallel import in_runs
 from lacunary.kernels.aligned import aligned
 from lacunary.kernels.arena import Arena
 from lacunary.kernels.factors import SOUND
-from lacunary.kernels.filling import BLOCK, HEAD, Holes, room_for, wide_for
+from lacunary.kernels.filling import BLOCK, HEAD, Holes, Means, room_for, wide_for
 from lacunary.kernels.gaussian import Forms as DenseForms
-from lacunary.kernels.gaussian import Tasks, add_moments, add_plain_moments, add_up, log_densities, log_densities_of_panels
+from lacunary.kernels.gaussian import (
+    Tasks,
+    add_moments,
+    add_plain_moments,
+    add_up,
+    log_densities,
+    log_densities_of_panels,
+)
 from lacunary.kernels.lanes import LANES
 from lacunary.kernels.panels import LARGE, PANEL, panelled
 from lacunary.kernels.writer import TILE
@@ -59,6 +66,9 @@ and what a row under one density costs beside those of its matrix."""
 
 SECONDS, SCANNED = 3e-11, 1e-9
 """What one of them takes where no row has a hole; and what it takes to find that a row weighs nothing."""
+
+NOTHING_KEPT = Means(np.zeros(1), np.array([-1]))
+"""No means of holes."""
 
 NEGLIGIBLE = 1e-30
 """Rows that weigh less, beside the heaviest and with the largest value squared, leave no trace in a sum."""
@@ -347,6 +357,8 @@ class Conditioned:
         self.columns, self.width = rows.placed(len(forms.root))
         #: The matrices K or Σ as kernels take them, by the way and how configurations are grouped.
         self._laid: dict[tuple[bool, bytes], NDArray[np.float64]] = {}
+        #: What holes probably hold, once log-densities were asked for.
+        self._means = NOTHING_KEPT
 
     @cached_property
     def _kept(self) -> list[Given] | None:
@@ -420,7 +432,9 @@ class Conditioned:
             return self._plain_logs()
         out = np.full((self.width, len(self.rows)), -np.inf)
         for groups, turned in self._parted(self._groups):
-            self._put_logs(groups, turned, out)
+            kept = NOTHING_KEPT if turned else self._room_for_means()
+            self._put_logs(groups, turned, kept, out)
+            self._means = self._means if turned else kept
         for c in range(len(self.forms.root)) if np.isnan(out).any() else ():
             self._evidence_again(c, out[self.columns[c]])
         if self.rows.complete:  # which are not sorted
@@ -467,22 +481,31 @@ class Conditioned:
 
         def some(run: range) -> None:
             room = aligned(PANEL, np.dtype(np.float64))
-            log_densities_of_panels(
-                panels, rows, width, dense, run.start, run.stop, self.columns, room, out
-            )
+            log_densities_of_panels(panels, rows, width, dense, run.start, run.stop, self.columns, room, out)
 
         products = rows * len(self.columns) * (width**2 // 2 + BESIDE)
         in_runs(some, many, seconds=products * SECONDS)
         return out.T
 
-    def _put_logs(self, groups: _Groups, turned: bool, out: NDArray[np.float64]) -> None:
+    def _room_for_means(self) -> Means:
+        """Return room for what holes probably hold, if that is not too much."""
+        known, many = self.rows.known, len(self.forms.root)
+        rows = np.diff(known.first)[known.pattern]
+        if self._normal is not None:
+            rows[self.rows.near :] = 0  # they are taken the other way
+        ends = many * np.cumsum(rows)
+        if not len(ends) or not 0 < ends[-1] <= KEPT:
+            return NOTHING_KEPT
+        return Means(np.zeros(ends[-1]), ends - many * rows)
+
+    def _put_logs(self, groups: _Groups, turned: bool, kept: Means, out: NDArray[np.float64]) -> None:
         tasks, dense = self.rows.tasks(groups), self._dense(groups, turned)
         known = self.rows.turned if turned else self.rows.known
         self.rows.share_out(
             tasks,
             turned,
             lambda first, last, room: log_densities(
-                known, dense, tasks, first, last, self.columns, out, room, turned
+                known, kept, dense, tasks, first, last, self.columns, out, room, turned
             ),
         )
 
@@ -633,6 +656,7 @@ class Conditioned:
         """Return what kernels add up, and the rows that lost their digits, by configuration."""
         tasks, dense = self.rows.tasks(groups), self._dense(groups, turned)
         known = self.rows.turned if turned else self.rows.known
+        kept = NOTHING_KEPT if turned else self._means
         n, most = self.rows.sorted.shape[1], int(groups.many.max(initial=1))
         wide, lost = wide_for(n), np.zeros((most, len(tasks.places)), dtype=bool)
         parts = aligned(int(tasks.many.sum()) * wide * wide, np.dtype(np.float64)).reshape(-1, wide * wide)
@@ -641,7 +665,7 @@ class Conditioned:
             tasks,
             turned,
             lambda first, last, room: add_moments(
-                known, dense, tasks, first, last, self.columns, weights, lost, parts, room, turned
+                known, kept, dense, tasks, first, last, self.columns, weights, lost, parts, room, turned
             ),
         )
         each = np.repeat(tasks.density - tasks.slot, tasks.many) + np.arange(len(parts))

@@ -118,7 +118,9 @@ class _Rows:
             if not moved.any():
                 return beside
         columns, width = rows.placed(len(root))
-        log = np.full((len(rows), width), -np.inf, dtype=np.complex128) if beside is None else beside.log.copy()
+        log = (
+            np.full((len(rows), width), -np.inf, dtype=np.complex128) if beside is None else beside.log.copy()
+        )
         parts = []
         for c in range(len(root)):
             if beside is not None and not moved[c]:

@@ -44,6 +44,7 @@ __all__ = [
     "HEAD",
     "Block",
     "Holes",
+    "Means",
     "Work",
     "height_of",
     "load",
@@ -140,15 +141,31 @@ class Work(NamedTuple):
     held: Index
 
 
+class Means(NamedTuple):
+    """What holes probably hold, kept from one question for the next.
+
+    Attributes
+    ----------
+    means
+        Row by row, and of a row density by density; flat.
+    first
+        Where those of a row begin, (rows,); −1 alone if none are kept.
+    """
+
+    means: Array
+    first: Index
+
+
 class Block(NamedTuple):
     """Rows that are worked on together: ``rows`` of them from ``at`` on among a task's places.
 
-    ``many`` densities take each; the rows of one lie ``pitch`` rows after those of the one before. Their K
-    begin at ``square``. z is ``width`` numbers long.
+    ``many`` densities from ``density`` on take each; the rows of one lie ``pitch`` rows after those of the one
+    before. Their K begin at ``square``. z is ``width`` numbers long.
     """
 
     at: int
     rows: int
+    density: int
     many: int
     pitch: int
     square: int
@@ -193,12 +210,20 @@ def height_of(many: int) -> int:
 
 @called
 def load(
-    square: Array, known: Holes, places: Index, block: Block, work: Work, weigh: bool, seen: bool
+    square: Array,
+    known: Holes,
+    kept: Means,
+    places: Index,
+    block: Block,
+    work: Work,
+    weigh: bool,
+    seen: bool,
 ) -> None:
     """Fill a block with rows, their holes at their means; covariances wait, or are added, if ``weigh``.
 
     ``seen``: with (1, u), if ``weigh``. ``square`` are the K, or the covariances, of all densities, those of
-    this block's from ``block.square`` on, interleaved; ``places`` are rows of ``known``.
+    this block's from ``block.square`` on, interleaved; ``places`` are rows of ``known``. Means are ``kept``,
+    or taken from there if ``weigh``.
     """
     width, many = block.width, block.many
     group = LANES // block.many
@@ -221,7 +246,10 @@ def load(
                 work.standing[k] = _own(known, places, min(at + k, end - 1))
             work.held[0], work.held[1] = most, int(alike)
             _factor(square, known, block, -0.5 if seen else 0.5, work)
-        _fill(square, known, places, block, r, work, weigh, seen)
+        if weigh and kept.first[0] >= 0:
+            _recall(known, kept, places, block, r, work)
+        else:
+            _fill(square, known, kept, places, block, r, work, weigh, seen)
         for lane in range(LANES):
             row, slot = r + lane // many, (lane % many) * block.pitch + r + lane // many
             sound = work.state[lane] == 0.0
@@ -389,12 +417,33 @@ def _under(square: Array, i: int, j: int, tiles: int, whole: int, work: Work) ->
 
 
 @called
+def _recall(known: Holes, kept: Means, places: Index, block: Block, r: int, work: Work) -> None:
+    """Put the holes' means that are kept into the next rows of the block, from row ``r`` on."""
+    many, wide = block.many, padded(HEAD + block.width)
+    for lane in range(LANES):
+        own, k = lane % many, lane // many
+        row = places[min(block.at + r + k, block.at + block.rows - 1)]
+        begin, end = known.first[work.standing[k]], known.first[work.standing[k] + 1]
+        at, start = kept.first[row] + (block.density + own) * (end - begin), own * block.pitch + r + k
+        for i in range(end - begin if work.state[lane] == 0.0 else 0):
+            work.z[U(start * wide + HEAD + known.holes[U(begin + i)])] = kept.means[U(at + i)]
+
+
+@called
 def _fill(
-    square: Array, known: Holes, places: Index, block: Block, r: int, work: Work, weigh: bool, seen: bool
+    square: Array,
+    known: Holes,
+    kept: Means,
+    places: Index,
+    block: Block,
+    r: int,
+    work: Work,
+    weigh: bool,
+    seen: bool,
 ) -> None:
     """Put the holes' means into the next rows of the block, from row ``r`` on; u, if ``seen``.
 
-    ``square`` and ``places`` are those of `load`.
+    ``square``, ``kept`` and ``places`` are those of `load`.
     """
     many, width = block.many, block.width
     tiles, wide = _tiles(work.held[0]), padded(HEAD + width)
@@ -423,6 +472,11 @@ def _fill(
         start = slot * wide + HEAD if weigh else slot // PANEL * width * PANEL + slot % PANEL
         for i in range(end - begin):
             work.z[U(start + known.holes[U(begin + i)] * step)] = work.right[U(i * LANES + lane)]
+        if kept.first[0] >= 0 and not weigh:
+            row = places[min(block.at + r + lane // many, block.at + block.rows - 1)]
+            at = kept.first[row] + (block.density + lane % many) * (end - begin)
+            for i in range(end - begin):
+                kept.means[U(at + i)] = work.right[U(i * LANES + lane)]
 
 
 @called
@@ -478,13 +532,15 @@ def _multiply(square: Array, known: Holes, block: Block, row: int, k: int, work:
     """
     many, width = block.many, block.width
     begin, end = known.first[work.standing[k]], known.first[work.standing[k] + 1]
-    seen, hole = 0, begin
+    seen = 0
     if many == LANES:  # the fewest places
+        for place in range(width):
+            work.base[U(place)] = 1
+        for i in range(begin, end):
+            work.base[known.holes[U(i)]] = 0
         for place in range(width):  # without a branch: nobody can guess where holes are
-            is_hole = 1 if hole < end and known.holes[U(min(hole, end - 1))] == place else 0
             work.places[U(seen)], work.values[U(seen)] = place * many, known.z[U(row * width + place)]
-            hole += is_hole
-            seen += 1 - is_hole
+            seen += work.base[U(place)]
     else:
         _repeat(known.z, row * width, width, many, work.values)
         seen = (width * many + LANES - 1) // LANES

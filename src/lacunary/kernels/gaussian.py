@@ -18,6 +18,7 @@ from lacunary.kernels.filling import (
     HEAD,
     Block,
     Holes,
+    Means,
     Work,
     height_of,
     load,
@@ -29,7 +30,15 @@ from lacunary.kernels.lanes import LANES, U
 from lacunary.kernels.panels import LARGE, PANEL, squared_norms
 from lacunary.kernels.tile import HIGH, add_products, add_twice
 
-__all__ = ["Forms", "Tasks", "add_moments", "add_plain_moments", "add_up", "log_densities", "log_densities_of_panels"]
+__all__ = [
+    "Forms",
+    "Tasks",
+    "add_moments",
+    "add_plain_moments",
+    "add_up",
+    "log_densities",
+    "log_densities_of_panels",
+]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -90,6 +99,7 @@ class Forms(NamedTuple):
 
 def log_densities(
     known: Holes,
+    kept: Means,
     forms: Forms,
     tasks: Tasks,
     begin: int,
@@ -101,13 +111,14 @@ def log_densities(
 ) -> None:
     """Put the log-densities of observed cells into ``out``, (columns, rows); NaN where digits were lost.
 
-    ``room`` is that of `room_for`; ``seen``: rows are taken the other way.
+    ``room`` is that of `room_for`; ``seen``: rows are taken the other way, and means are not ``kept``.
     """
-    visit(known, forms, tasks, begin, end, columns, out, NOTHING_LOST, out, room, False, seen)
+    visit(known, kept, forms, tasks, begin, end, columns, out, NOTHING_LOST, out, room, False, seen)
 
 
 def add_moments(
     known: Holes,
+    kept: Means,
     forms: Forms,
     tasks: Tasks,
     begin: int,
@@ -125,12 +136,13 @@ def add_moments(
     all tasks, w²) for w = `wide_for` (n + 1), from place `HEAD` on. ``room`` is that of `room_for`.
     ``seen``: rows are taken the other way, and added is Σ weight · ((1, u)(1, u)ᵀ − S⁻¹).
     """
-    visit(known, forms, tasks, begin, end, columns, weights, lost, out, room, True, seen)
+    visit(known, kept, forms, tasks, begin, end, columns, weights, lost, out, room, True, seen)
 
 
 @compact
 def visit(
     known: Holes,
+    kept: Means,
     forms: Forms,
     tasks: Tasks,
     begin: int,
@@ -145,11 +157,11 @@ def visit(
 ) -> None:
     """Do `add_moments` if ``weigh``, else `log_densities`: most of either is compiled once then.
 
-    ``columns``, ``weights``, ``lost``, ``out`` and ``room`` are theirs.
+    ``kept``, ``columns``, ``weights``, ``lost``, ``out`` and ``room`` are theirs.
     """
     work = work_in(room)
     width, tiles, holes = known.z.shape[1], forms.tiles[0], len(known.holes) > 0
-    known, forms, tasks = pointed(known), pointed(forms), pointed(tasks)
+    known, kept, forms, tasks = pointed(known), pointed(kept), pointed(forms), pointed(tasks)
     for t in range(begin, end):  # ``out`` has all of the tasks before t
         many = tasks.many[t]
         work.held[0] = 0
@@ -159,12 +171,12 @@ def visit(
         for at in range(tasks.first[t], tasks.last[t], height_of(many)):
             rows = min(tasks.last[t] - at, height_of(many))
             pitch = padded(rows) if weigh else (rows + PANEL - 1) // PANEL * PANEL
-            block = Block(at, rows, many, pitch, tasks.square[t], width)
+            block = Block(at, rows, tasks.density[t], many, pitch, tasks.square[t], width)
             for own in range(many if weigh else 0):
                 weight = weights[columns[tasks.density[t] + own]]
                 for r in range(rows):
                     work.share[own * block.pitch + r] = weight[tasks.places[at + r]]
-            load(forms.square, known, tasks.places, block, work, weigh, seen)
+            load(forms.square, known, kept, tasks.places, block, work, weigh, seen)
             for own in range(many):
                 c = tasks.density[t] + own
                 if weigh:
@@ -203,9 +215,7 @@ def log_densities_of_panels(
     for p in range(first, last):  # ``out`` has the rows of all panels before
         end = min(PANEL, many - p * PANEL)
         for c in range(len(columns)):
-            squared_norms(
-                forms.turned, forms.reach, c, forms.tiles[0], width, rows, p * width * PANEL, room
-            )
+            squared_norms(forms.turned, forms.reach, c, forms.tiles[0], width, rows, p * width * PANEL, room)
             own = out[columns[c]]
             for i in range(end):
                 half = 0.5 * room[U(i)] if room[U(i)] < LARGE else 0.5 * LARGE

@@ -2,11 +2,12 @@
 
 Given a row's observed cells its holes fall apart into islands, whose variables share families. Continuous
 holes are integrated out given the states of the discrete ones, and so is a discrete hole that only its own
-family sees (it is *private*). What is left of an island is gone through way by way, or chains draw its holes,
-one or two at a time given all others (a blocked, collapsed Gibbs sampler). The chains begin at draws from the
-variables' own families and are led to the posterior in steps that bring in what was observed little by
-little; their weights (annealed importance sampling, Neal 2001) estimate the island's evidence and correct the
-chains.
+family sees (it is *private*). What is left of an island is gone through way by way, or chains draw its holes:
+those of a family together, given all others (a blocked, collapsed Gibbs sampler). What is expected of a
+family is added up from the probabilities that its block has each time, not from the states that are drawn,
+so that little is left that no chain meets (Rao–Blackwell). The chains begin at draws from the variables' own
+families and are led to the posterior in steps that bring in what was observed little by little; their
+weights (annealed importance sampling, Neal 2001) estimate the island's evidence and correct the chains.
 """
 
 from __future__ import annotations
@@ -22,8 +23,11 @@ from lacunary.kernels.compile import bare, called, patient
 from lacunary.kernels.variate import FIRST, SECOND, uniform
 
 __all__ = [
+    "BLOCK",
+    "BLOCK_HOLES",
     "LEAF",
     "LINEAR",
+    "MOMENTS",
     "NEVER",
     "TABLE",
     "Chart",
@@ -42,11 +46,26 @@ TABLE, LINEAR, LEAF = 0, 1, 2
 NEVER = -1000.0
 """Stands for the log of zero, so that a chain can leave a state that is impossible."""
 
-PAIR = 64
-"""Joint states of two holes up to which they are drawn together."""
+BLOCK = 64
+"""Joint states of a family's holes up to which all are drawn together; of more, as many as that allows."""
+
+LED = 4
+"""The same while chains are led to the posterior: smaller steps, of which there may be more."""
+
+BLOCK_HOLES = 6
+"""The most holes that are drawn together: 2⁶ is `BLOCK`."""
 
 EVEN = 1.0
 """Relative variance of chains' weights above which they are led again in smaller steps."""
+
+FAR = 2.0
+"""How far below their mean logarithms of weights are looked at."""
+
+DRAWS = 4.0
+"""Draws of states that the probabilities of a block are worth, at least."""
+
+MOMENTS = 5
+"""How much is kept of the chains at each place: Σf, Σf², Σwf, Σw²f and Σw²f², of means f and shares w."""
 
 LOG_2PI = math.log(2.0 * math.pi)
 
@@ -57,7 +76,8 @@ class Families(NamedTuple):
     ``kind``, ``size`` and ``many`` are the family's kind, its child's states and its configurations;
     ``member`` with ``stride`` are the discrete variables that say which numbers of a family count, of a
     table itself first; ``column`` are a regression's continuous variables, the child last; ``touch`` are the
-    families that a variable is in. A family's numbers start at ``start``, its constants at ``base``.
+    families that a variable is in, and ``touch_step`` how far apart its states are there, of tables and
+    leaves. A family's numbers start at ``start``, its constants at ``base``.
     ``order`` has parents before children.
     """
 
@@ -71,6 +91,7 @@ class Families(NamedTuple):
     column_start: NDArray[np.int64]
     touch: NDArray[np.int64]
     touch_start: NDArray[np.int64]
+    touch_step: NDArray[np.int64]
     start: NDArray[np.int64]
     base: NDArray[np.int64]
     order: NDArray[np.int64]
@@ -96,7 +117,8 @@ class Seen(NamedTuple):
 class Plan(NamedTuple):
     """How hard to try: ways of an island gone through one by one, chains, steps, sweeps kept, and a seed.
 
-    Steps are multiplied by four, at most ``again`` times, while the chains' weights are too uneven.
+    Steps are multiplied by four, at most ``again`` times, while the chains' weights are too uneven. Families
+    from ``first`` on are counted; if that is not all, they are counted only, and weigh nothing.
     """
 
     ways: int
@@ -104,19 +126,22 @@ class Plan(NamedTuple):
     steps: int
     again: int
     sweeps: int
+    first: int
     seed: Any
 
 
 class Found(NamedTuple):
     """What is written: statistics, each row's log-evidence, and draws of completed rows.
 
-    ``counts`` are exact statistics, to which the mean of ``chains`` is to be added; ``square`` is the square
-    of the error of ``log``. Statistics and draws without entries are not written. Shapes (places,), (chains,
-    places), (rows,), (rows,), and (rows, draws, variables).
+    ``counts`` are statistics, exact ones and the chains'. The square of their error is ``spread``, which the
+    chains tell, and ``floor``, the greatest square of what one draw of a row counts, where that is possible.
+    ``square`` is the square of the error of ``log``. Statistics and draws without entries are not written.
+    Shapes (places,) three times, (rows,) twice, and (rows, draws, variables).
     """
 
     counts: NDArray[np.float64]
-    chains: NDArray[np.float64]
+    spread: NDArray[np.float64]
+    floor: NDArray[np.float64]
     log: NDArray[np.float64]
     square: NDArray[np.float64]
     drawn: NDArray[np.int32]
@@ -128,9 +153,13 @@ class Workspace(NamedTuple):
     ``code`` is the row as it is being filled; ``island`` joins variables; ``alone`` marks private holes;
     ``live`` marks families that count, and ``home`` is the island of their holes, −1 without; ``spot`` is a
     continuous hole's number in its island; ``state`` and ``family`` list an island's discrete holes and its
-    families. ``record`` are the ways or draws, ``share`` their weights; ``part`` and ``sum`` hold statistics
-    at the places listed in ``hit`` and ``hits``. There are ``n`` variables, and as many numbers in each
-    line of ``matrix`` and ``record``.
+    families. ``place`` is where a family's numbers are at the present states, of tables and leaves.
+    ``block`` lists holes that are drawn together, ``digit`` their states, ``lone`` has sums of logs for each
+    of them, and ``factor`` lists the factors that they are in, each with ``base``, ``only`` and ``step``
+    (`_factors_of`); of others ``stamp`` is −1. ``record`` are the ways or draws, ``share`` their weights, and
+    ``end`` where the chains ended that ``weight`` is of. ``part`` holds statistics and
+    ``moment`` those of chains, at the ``listed[0]`` places of ``hit``, which are those that are ``met``.
+    There are ``n`` variables, and as many numbers in each line of ``matrix``, ``record`` and ``end``.
     """
 
     n: int
@@ -143,6 +172,14 @@ class Workspace(NamedTuple):
     state: NDArray[np.int64]
     family: NDArray[np.int64]
     stamp: NDArray[np.int64]
+    place: NDArray[np.int64]
+    block: NDArray[np.int64]
+    digit: NDArray[np.int64]
+    factor: NDArray[np.int64]
+    base: NDArray[np.int64]
+    only: NDArray[np.int64]
+    step: NDArray[np.int64]
+    lone: NDArray[np.float64]
     matrix: NDArray[np.float64]
     vector: NDArray[np.float64]
     z: NDArray[np.float64]
@@ -150,11 +187,13 @@ class Workspace(NamedTuple):
     choice: NDArray[np.float64]
     record: NDArray[np.int32]
     share: NDArray[np.float64]
+    end: NDArray[np.int32]
     weight: NDArray[np.float64]
     part: NDArray[np.float64]
-    sum: NDArray[np.float64]
+    moment: NDArray[np.float64]
+    met: NDArray[np.bool_]
     hit: NDArray[np.int64]
-    hits: NDArray[np.int64]
+    listed: NDArray[np.int64]
     stream: NDArray[np.uint64]
 
 
@@ -354,32 +393,168 @@ def _log_island(
 
 
 @called
-def _log_around(
-    families: Families, seen: Seen, r: int, work: Workspace, v: int, u: int, many: int, holes: int, tau: float
-) -> float:
-    """Return the log of all factors that one or two holes are in (u = −1: one)."""
-    log, linear = 0.0, False
-    for k in range(families.touch_start[v], families.touch_start[v + 1]):
-        i = families.touch[k]
-        work.stamp[i] = v
-        if families.kind[i] == LINEAR:
-            linear = True
-        elif work.live[i]:
-            log += _log_family(families, seen, r, work, i, tau)
-    for k in range(families.touch_start[u] if u >= 0 else 0, families.touch_start[u + 1] if u >= 0 else 0):
-        i = families.touch[k]
-        if families.kind[i] == LINEAR:
-            linear = True
-        elif work.live[i] and work.stamp[i] != v:
-            log += _log_family(families, seen, r, work, i, tau)
-    for k in range(families.touch_start[v], families.touch_start[v + 1]):
-        work.stamp[families.touch[k]] = -1
-    return log + tau * _log_numbers(families, seen, r, work, many, holes) if linear else log
+def _assemble(families: Families, work: Workspace, i: int, turn: int, most: int) -> tuple[int, int]:
+    """List the holes of a family that are drawn together; return how many these are, and their joint states.
+
+    Where all would have more joint states than ``most``, turns decide which are taken first.
+    """
+    first, width = families.member_start[i], families.member_start[i + 1] - families.member_start[i]
+    blocks, ways = 0, 1
+    for k in range(width):  # ``block`` has what of the members before k is drawn together
+        v = families.member[first + (k + turn) % width]
+        fits = ways * families.size[v] <= most or blocks == 0
+        if work.island[v] >= 0 and not work.alone[v] and fits:
+            work.block[blocks] = v
+            blocks += 1
+            ways *= families.size[v]
+    return blocks, ways
 
 
 @called
-def _chosen(choice: Any, many: int, draw: float) -> int:
-    """Return one of several by their logs."""
+def _put_way(families: Families, work: Workspace, blocks: int, way: int) -> None:
+    """Fill a block's holes with one of their joint states, of which the first changes fastest."""
+    for b in range(blocks):
+        v = work.block[b]
+        work.code[v] = way % families.size[v]
+        way //= families.size[v]
+
+
+@called
+def _move(families: Families, work: Workspace, blocks: int, way: int) -> None:
+    """Fill a block's holes with one of their joint states, and let ``place`` follow."""
+    for b in range(blocks):
+        v = work.block[b]
+        ahead = way % families.size[v] - work.code[v]
+        way //= families.size[v]
+        work.code[v] += ahead
+        if ahead != 0:
+            for k in range(families.touch_start[v], families.touch_start[v + 1]):
+                work.place[families.touch[k]] += ahead * families.touch_step[k]
+
+
+@called
+def _weigh(
+    families: Families,
+    seen: Seen,
+    r: int,
+    work: Workspace,
+    blocks: int,
+    ways: int,
+    many: int,
+    holes: int,
+    tau: float,
+    first: int,
+) -> None:
+    """Write the log of all factors that a block's holes are in into ``choice``, for each joint state."""
+    factors, linear = _factors_of(families, work, blocks, first)
+    room = 0
+    for b in range(blocks):
+        room += families.size[work.block[b]]
+    for a in range(room):
+        work.lone[a] = 0.0
+    # What depends on one of the holes is added up for its states first, and met once for all of the others'.
+    for f in range(factors):
+        b = work.only[f]
+        if b >= 0:
+            own, at, step, room = (
+                _own(families, work, f, tau),
+                work.base[f],
+                work.step[f * BLOCK_HOLES + b],
+                0,
+            )
+            for c in range(b):
+                room += families.size[work.block[c]]
+            for a in range(families.size[work.block[b]]):
+                work.lone[room + a] += own * seen.value[at + a * step] + tau * seen.total[at + a * step]
+    work.choice[0] = 0.0
+    wide, room = 1, 0
+    for b in range(blocks):  # ``choice`` has the joint states of the holes before b
+        size = families.size[work.block[b]]
+        for a in range(size - 1, -1, -1):
+            for way in range(wide):
+                work.choice[a * wide + way] = work.choice[way] + work.lone[room + a]
+        wide *= size
+        room += size
+    for f in range(factors):
+        if work.only[f] < 0:
+            _bring_in(families, seen, work, f, blocks, ways, tau)
+    for f in range(factors):
+        work.stamp[work.factor[f]] = -1
+    if linear:
+        for b in range(blocks):
+            work.digit[b] = work.code[work.block[b]]
+        for way in range(ways):
+            _put_way(families, work, blocks, way)
+            work.choice[way] += tau * _log_numbers(families, seen, r, work, many, holes)
+        for b in range(blocks):
+            work.code[work.block[b]] = work.digit[b]
+
+
+@called
+def _factors_of(families: Families, work: Workspace, blocks: int, first: int) -> tuple[int, bool]:
+    """List the factors that a block's holes are in, and tell whether regressions are among them.
+
+    ``base`` is where a factor's numbers begin for the holes' first states, and ``only`` the one of them that
+    it depends on, −1 if these are several.
+    """
+    factors: Any = np.int64(0)
+    linear = False
+    for b in range(blocks):  # ``stamp`` is the number of a factor that holes before b are in, −1 of others
+        v = work.block[b]
+        for k in range(families.touch_start[v], families.touch_start[v + 1]):
+            i = families.touch[k]
+            if families.kind[i] == LINEAR:
+                linear = True
+            elif work.live[i] and (first == 0 or i < first):
+                f = work.stamp[i]
+                if f < 0:
+                    f = factors
+                    work.stamp[i], work.factor[f], work.base[f], work.only[f] = f, i, work.place[i], b
+                    for c in range(blocks):
+                        work.step[f * BLOCK_HOLES + c] = 0
+                    factors += 1
+                elif work.only[f] != b:
+                    work.only[f] = -1
+                work.step[f * BLOCK_HOLES + b] = families.touch_step[k]
+                work.base[f] -= work.code[v] * families.touch_step[k]
+    return factors, linear
+
+
+@called
+def _own(families: Families, work: Workspace, f: int, tau: float) -> float:
+    """Return how often a listed factor's own numbers count, as in `_log_family`."""
+    i = work.factor[f]
+    if families.kind[i] == LEAF or work.island[i] < 0:
+        return tau
+    return 0.0 if work.alone[i] else 1.0
+
+
+@called
+def _bring_in(
+    families: Families, seen: Seen, work: Workspace, f: int, blocks: int, ways: int, tau: float
+) -> None:
+    """Add the log of a factor that several of a block's holes are in to ``choice``."""
+    at, own, first = work.base[f], _own(families, work, f, tau), f * BLOCK_HOLES
+    for b in range(blocks):
+        work.digit[b] = 0
+    inner, step, way = families.size[work.block[0]], work.step[first], 0
+    while way < ways:  # ``at`` and ``digit`` are of the joint state ``way``, whose first digit is zero
+        for a in range(inner):
+            work.choice[way + a] += own * seen.value[at + a * step] + tau * seen.total[at + a * step]
+        way += inner
+        b = 1
+        while b < blocks and work.digit[b] == families.size[work.block[b]] - 1:
+            at -= work.digit[b] * work.step[first + b]
+            work.digit[b] = 0
+            b += 1
+        if b < blocks:
+            at += work.step[first + b]
+            work.digit[b] += 1
+
+
+@called
+def _normalise(choice: Any, many: int) -> None:
+    """Turn logs into shares."""
     top = choice[0]
     for k in range(1, many):
         top = max(top, choice[k])
@@ -387,23 +562,21 @@ def _chosen(choice: Any, many: int, draw: float) -> int:
     for k in range(many):
         choice[k] = math.exp(choice[k] - top)
         mass += choice[k]
-    left = draw * mass
-    for k in range(many - 1):
-        left -= choice[k]
-        if left < 0.0:
-            return k
-    return many - 1
+    for k in range(many):
+        choice[k] /= mass
 
 
 @called
-def _neighbour(families: Families, work: Workspace, v: int) -> int:
-    """Return a hole that shares a family with another, at random; −1 where chance met none."""
-    first = families.touch_start[v]
-    i = families.touch[first + int(uniform(work.stream) * (families.touch_start[v + 1] - first))]
-    first = families.member_start[i]
-    u = families.member[first + int(uniform(work.stream) * (families.member_start[i + 1] - first))]
-    free = u != v and work.island[u] >= 0 and not work.alone[u]
-    return u if free and families.size[v] * families.size[u] <= PAIR else -1
+def _chosen(choice: Any, many: int, draw: float) -> int:
+    """Return one of several by their shares."""
+    for k in range(many - 1):
+        draw -= choice[k]
+        if draw < 0.0:
+            return k
+    last = many - 1
+    while last > 0 and choice[last] == 0.0:  # what rounding leaves is not for what cannot be
+        last -= 1
+    return last
 
 
 @called
@@ -427,29 +600,41 @@ def _scan(
     seen: Seen,
     r: int,
     work: Workspace,
-    states: int,
     many: int,
     holes: int,
     tau: float,
     turn: int,
+    first: int,
+    share: float,
 ) -> None:
-    """Draw every discrete hole of an island once, given the others; every second time two at a time."""
-    code = work.code
-    for s in range(states):  # holes before s have been drawn anew, given all others
-        v, u = work.state[s], -1
-        if turn % 2 == 1:
-            u = _neighbour(families, work, v)
-        second = families.size[u] if u >= 0 else 1
-        for a in range(families.size[v]):
-            code[v] = a
-            for b in range(second):
-                if u >= 0:
-                    code[u] = b
-                work.choice[a * second + b] = _log_around(families, seen, r, work, v, u, many, holes, tau)
-        best = _chosen(work.choice, families.size[v] * second, uniform(work.stream))
-        code[v] = best // second
-        if u >= 0:
-            code[u] = best % second
+    """Draw an island's discrete holes by turns, those of a family together, given all others.
+
+    With a ``share`` above zero, what is expected of families from ``first`` on is added to statistics.
+    """
+    for f in range(many):
+        work.place[work.family[f]] = _place(families, work.family[f], r, work.code)
+    for f in range(many):  # the holes of families before f have been drawn anew
+        i = work.family[f]
+        gathered = share > 0.0 and i >= first
+        if i >= first and first > 0 and not gathered:
+            continue
+        blocks, ways = _assemble(families, work, i, turn, BLOCK if share > 0.0 else LED)
+        chosen = 0
+        if blocks > 0:
+            _weigh(families, seen, r, work, blocks, ways, many, holes, tau, first)
+            _normalise(work.choice, ways)
+            chosen = _chosen(work.choice, ways, uniform(work.stream))
+            _move(families, work, blocks, chosen)
+        if gathered:
+            for way in range(ways):
+                chance = work.choice[way] if blocks > 0 else 1.0
+                if chance > 0.0:
+                    _put_way(families, work, blocks, way)
+                    if families.kind[i] == LINEAR:
+                        _condition(families, seen, r, work, many, holes)
+                    _gather(families, seen, r, work, i, holes, share * chance)
+            if blocks > 0:
+                _put_way(families, work, blocks, chosen)
 
 
 @called
@@ -460,12 +645,21 @@ def _forward(families: Families, seen: Seen, r: int, work: Workspace, states: in
         for a in range(families.size[v]):
             work.code[v] = a
             work.choice[a] = seen.value[_place(families, v, r, work.code)]
+        _normalise(work.choice, families.size[v])
         work.code[v] = _chosen(work.choice, families.size[v], uniform(work.stream))
 
 
 @called
 def _anneal(
-    families: Families, seen: Seen, r: int, work: Workspace, states: int, many: int, holes: int, steps: int
+    families: Families,
+    seen: Seen,
+    r: int,
+    work: Workspace,
+    states: int,
+    many: int,
+    holes: int,
+    steps: int,
+    first: int,
 ) -> float:
     """Lead one chain from its first draw to the posterior; return its log-weight."""
     _forward(families, seen, r, work, states)
@@ -475,7 +669,7 @@ def _anneal(
         # What τ multiplies is all that differs between τ = 1 and τ = 0.
         whole = _log_island(families, seen, r, work, many, holes, 1.0)
         log += (tau - before) * (whole - _log_island(families, seen, r, work, many, holes, 0.0))
-        _scan(families, seen, r, work, states, many, holes, tau, k)
+        _scan(families, seen, r, work, many, holes, tau, k, first, 0.0)
         before = tau
     return log if _possible(families, seen, r, work, many) else -np.inf
 
@@ -509,89 +703,140 @@ def _enumerate(
 
 
 @called
-def _walk(
+def _lead(
     families: Families, seen: Seen, r: int, work: Workspace, states: int, many: int, holes: int, plan: Plan
 ) -> tuple[float, float]:
-    """Record draws of an island's discrete holes by chains; return log-evidence and its error, squared.
+    """Lead chains to an island's posterior; return log-evidence and its error, squared.
 
-    ``weight`` are the chains' shares, which sum to one.
+    ``weight`` are the chains' shares, which sum to one, and ``end`` is where they are.
     """
     steps, spread, log = plan.steps, np.inf, 0.0
     for _ in range(plan.again + 1):
         for c in range(plan.chains):
             _begin_stream(work.stream, plan.seed, r, c + plan.chains * (1 + work.state[0]))
-            work.weight[c] = _anneal(families, seen, r, work, states, many, holes, steps)
-            for sweep in range(plan.sweeps):
-                _scan(families, seen, r, work, states, many, holes, 1.0, sweep)
-                for s in range(states):
-                    work.record[(c * plan.sweeps + sweep) * work.n + s] = work.code[work.state[s]]
+            work.weight[c] = _anneal(families, seen, r, work, states, many, holes, steps, plan.first)
+            for s in range(states):
+                work.end[c * work.n + s] = work.code[work.state[s]]
         log, spread = _balanced(work.weight, plan.chains)
-        if spread * (plan.chains - 1) <= EVEN:
+        if spread * plan.chains <= EVEN:
             break
         steps *= 4
-    for c in range(plan.chains):
-        for sweep in range(plan.sweeps):
+    # The log of a mean is too low by half its relative variance. What no chain met may have a weight, too.
+    least = 1.0 / (DRAWS * plan.chains) if _tells(families, work, many, plan.first) else 0.0
+    return log + 0.5 * min(spread, 1.0), max(spread, least * least)
+
+
+@called
+def _tells(families: Families, work: Workspace, many: int, first: int) -> bool:
+    """Tell whether something that was observed speaks of an island: else all chains have the same weight."""
+    for f in range(many):
+        i = work.family[f]
+        if (first == 0 or i < first) and (families.kind[i] != TABLE or work.island[i] < 0):
+            return True
+    return False
+
+
+@called
+def _walk(
+    families: Families,
+    seen: Seen,
+    r: int,
+    work: Workspace,
+    states: int,
+    many: int,
+    holes: int,
+    plan: Plan,
+    found: Found,
+) -> None:
+    """Let chains go on from where they were led; record what they draw, or add up what is expected."""
+    drawing, counting = found.drawn.shape[1] > 0, found.counts.size > 0 and seen.weight[r] > 0.0
+    if not drawing and not counting:
+        return
+    share = 1.0 / plan.sweeps if counting else 0.0
+    for c in range(plan.chains):  # ``moment`` is of the chains before c, ``part`` is zero
+        _begin_stream(work.stream, plan.seed, r, c + plan.chains * (1 + work.n + work.state[0]))
+        for s in range(states):
+            work.code[work.state[s]] = work.end[c * work.n + s]
+        for sweep in range(plan.sweeps if work.weight[c] > 0.0 else 0):
+            _scan(families, seen, r, work, many, holes, 1.0, sweep, plan.first, share)
+            for s in range(states if drawing else 0):
+                work.record[(c * plan.sweeps + sweep) * work.n + s] = work.code[work.state[s]]
+        for sweep in range(plan.sweeps if drawing else 0):
             work.share[c * plan.sweeps + sweep] = work.weight[c] / plan.sweeps
-    # The log of a mean is too low by half its relative variance.
-    return log + 0.5 * min(spread, 1.0), spread
+        _keep(work, work.weight[c])
+    if counting:
+        _count_chains(families, seen, r, work, many, plan, found)
+
+
+@called
+def _keep(work: Workspace, w: float) -> None:
+    """Add a chain's statistics to the moments of all, and clear them."""
+    for h in range(work.listed[0]):
+        f, at = work.part[work.hit[h]], MOMENTS * work.hit[h]
+        work.part[work.hit[h]] = 0.0
+        work.moment[at] += f
+        work.moment[at + 1] += f * f
+        work.moment[at + 2] += w * f
+        work.moment[at + 3] += w * w * f
+        work.moment[at + 4] += w * w * f * f
 
 
 @called
 def _balanced(weight: Any, chains: int) -> tuple[float, float]:
-    """Turn log-weights into shares; return the log of their mean, and its relative variance."""
-    top = weight[0]
+    """Turn log-weights into shares; return the log of their mean, and its relative variance.
+
+    That is told by the weights, or by the spread of their logarithms if it is more, as that of log-normal
+    ones would be: of few weights with a long tail the largest are likely to be missing. Weights that are far
+    below the mean, which they do not move, count as if they were less far.
+    """
+    top, mass, square = weight[0], 0.0, 0.0
     for c in range(chains):
         top = max(top, weight[c])
     if top == -np.inf:
         return top, 0.0
-    mass, square = 0.0, 0.0
     for c in range(chains):
-        weight[c] = math.exp(weight[c] - top)
-        mass += weight[c]
-    for c in range(chains):
-        weight[c] /= mass
+        mass += math.exp(weight[c] - top)
+    log, mean, apart = top + math.log(mass / chains), 0.0, 0.0
+    for c in range(chains):  # ``mean`` and ``apart`` are of the logarithms before c (Welford)
+        off = max(weight[c] - log, -FAR) - mean
+        mean += off / (c + 1)
+        apart += off * (max(weight[c] - log, -FAR) - mean)
+        weight[c] = math.exp(weight[c] - top) / mass
         square += (chains * weight[c] - 1.0) ** 2
-    return top + math.log(mass / chains), square / (chains * max(chains - 1, 1))
+    tail = math.exp(apart / max(chains - 1, 1)) - 1.0
+    return log, max(square / max(chains - 1, 1), tail) / chains
 
 
 @called
-def _add(work: Workspace, many: int, at: int, weight: float) -> int:
+def _add(work: Workspace, at: int, weight: float) -> None:
     """Add to a statistic, and list its place if it is new."""
-    if work.part[at] == 0.0:
-        work.hit[many] = at
-        many += 1
+    if not work.met[at]:
+        work.met[at] = True
+        work.hit[work.listed[0]] = at
+        work.listed[0] += 1
     work.part[at] += weight
-    if work.part[at] == 0.0:  # what cancels must not be listed twice
-        work.part[at] = 1e-300
-    return many
 
 
 @called
 def _gather(
-    families: Families, seen: Seen, r: int, work: Workspace, many: int, holes: int, weight: float, hits: int
-) -> int:
-    """Add the statistics of an island's families at its present states to ``part``; return places listed."""
-    linear = False
-    for f in range(many):
-        i = work.family[f]
-        at = _place(families, i, r, work.code)
-        if families.kind[i] == LINEAR:
-            linear = True
-        elif families.kind[i] == TABLE and work.alone[i]:
-            step = families.stride[families.member_start[i]]
-            at -= work.code[i] * step
-            for a in range(families.size[i]):
-                hits = _add(work, hits, at + a * step, weight * math.exp(seen.value[at + a * step]))
-        else:
-            hits = _add(work, hits, at, weight)
-    return _gather_numbers(families, seen, r, work, many, holes, weight, hits) if linear else hits
+    families: Families, seen: Seen, r: int, work: Workspace, i: int, holes: int, weight: float
+) -> None:
+    """Add the statistics of a family at the island's present states to ``part``; see `_condition`."""
+    at = _place(families, i, r, work.code)
+    if families.kind[i] == LINEAR:
+        _gather_numbers(families, seen, r, work, i, holes, weight)
+    elif families.kind[i] == TABLE and work.alone[i]:
+        step = families.stride[families.member_start[i]]
+        at -= work.code[i] * step
+        for a in range(families.size[i]):
+            _add(work, at + a * step, weight * math.exp(seen.value[at + a * step]))
+    else:
+        _add(work, at, weight)
 
 
 @called
-def _gather_numbers(
-    families: Families, seen: Seen, r: int, work: Workspace, many: int, holes: int, weight: float, hits: int
-) -> int:
-    """Add E[z zᵀ] of regressions, holes given what is observed."""
+def _condition(families: Families, seen: Seen, r: int, work: Workspace, many: int, holes: int) -> None:
+    """Work out an island's continuous holes given its states: means into ``vector``, L⁻¹ into ``matrix``."""
     _log_numbers(families, seen, r, work, many, holes)
     n, matrix, vector = work.n, work.matrix, work.vector
     for a in range(holes - 1, -1, -1):  # the mean −K⁻¹b, into ``vector``
@@ -606,24 +851,26 @@ def _gather_numbers(
             for c in range(b, a):
                 left -= matrix[a * n + c] * (matrix[b * n + b] if c == b else matrix[b * n + c])
             matrix[b * n + a] = left * matrix[a * n + a]
-    for f in range(many):
-        i = work.family[f]
-        if families.kind[i] != LINEAR:
-            continue
-        width = _fetch(families, seen, r, work, i)
-        start = _place(families, i, r, work.code)
-        for a in range(width):
-            if work.at[a] >= 0:
-                work.z[a] = vector[work.at[a]]
-        for a in range(width):
-            for b in range(width):
-                cell = work.z[a] * work.z[b]
-                if work.at[a] >= 0 and work.at[b] >= 0:
-                    x, y = work.at[a], work.at[b]
-                    for c in range(max(x, y), holes):  # K⁻¹ = L⁻ᵀL⁻¹
-                        cell += matrix[x * n + c] * matrix[y * n + c]
-                hits = _add(work, hits, start + a * width + b, weight * cell)
-    return hits
+
+
+@called
+def _gather_numbers(
+    families: Families, seen: Seen, r: int, work: Workspace, i: int, holes: int, weight: float
+) -> None:
+    """Add E[z zᵀ] of a regression, holes given what is observed and the states; see `_condition`."""
+    n, matrix, vector = work.n, work.matrix, work.vector
+    width, start = _fetch(families, seen, r, work, i), _place(families, i, r, work.code)
+    for a in range(width):
+        if work.at[a] >= 0:
+            work.z[a] = vector[work.at[a]]
+    for a in range(width):
+        for b in range(width):
+            cell = work.z[a] * work.z[b]
+            if work.at[a] >= 0 and work.at[b] >= 0:
+                x, y = work.at[a], work.at[b]
+                for c in range(max(x, y), holes):  # K⁻¹ = L⁻ᵀL⁻¹
+                    cell += matrix[x * n + c] * matrix[y * n + c]
+            _add(work, start + a * width + b, weight * cell)
 
 
 @called
@@ -641,59 +888,104 @@ def _count(
     states: int,
     many: int,
     holes: int,
+    plan: Plan,
     records: int,
     found: Found,
 ) -> None:
     """Add the exact statistics of an island all of whose ways are recorded."""
-    hits: Any = np.int64(0)
-    for k in range(records):
+    linear = False
+    for f in range(many):
+        linear |= families.kind[work.family[f]] == LINEAR and work.family[f] >= plan.first
+    for k in range(records):  # ``part`` has the records before k
         if work.share[k] > 0.0:
             _put(work, states, k)
-            hits = _gather(families, seen, r, work, many, holes, seen.weight[r] * work.share[k], hits)
-    for h in range(hits):
-        found.counts[work.hit[h]] += work.part[work.hit[h]]
-        work.part[work.hit[h]] = 0.0
+            if linear:
+                _condition(families, seen, r, work, many, holes)
+            for f in range(many):
+                if work.family[f] >= plan.first:
+                    _gather(families, seen, r, work, work.family[f], holes, work.share[k])
+    for h in range(work.listed[0]):
+        at = work.hit[h]
+        found.counts[at] += seen.weight[r] * work.part[at]
+        work.part[at] = 0.0
+        work.met[at] = False
+    work.listed[0] = 0
 
 
 @called
 def _count_chains(
-    families: Families,
-    seen: Seen,
-    r: int,
-    work: Workspace,
-    states: int,
-    many: int,
-    holes: int,
-    plan: Plan,
-    found: Found,
+    families: Families, seen: Seen, r: int, work: Workspace, many: int, plan: Plan, found: Found
 ) -> None:
-    """Add an island's statistics to those of every chain, so that their mean is what is estimated.
+    """Add what the chains say of an island, and how far they are apart; clear ``moment``.
 
-    With shares w and means f of the chains, Σ w f is the mean of f̄ + C w (f − f̄), and the spread of these
-    is what the estimate's error is told by.
+    With shares w and means f of the chains the estimate is m = Σ w f. The square of its error is the greater
+    of Σ w² (f − m)², which knows how shares go with means, and of Σ w² times the variance of the f, which is
+    still something where one chain has nearly all of the weight.
     """
-    places, all_chains = 0, float(plan.chains)
-    # ``sum`` is Σ w f of the chains before c, at ``places`` places; ``part`` is zero.
+    many_chains, even, weight = float(plan.chains), 0.0, seen.weight[r]
     for c in range(plan.chains):
-        hits: Any = np.int64(0)
-        for k in range(c * plan.sweeps, (c + 1) * plan.sweeps):
-            _put(work, states, k)
-            hits = _gather(families, seen, r, work, many, holes, seen.weight[r] * work.share[k], hits)
-        for h in range(hits):
-            at = work.hit[h]
-            found.chains[c, at] += all_chains * work.part[at]
-            if work.sum[at] == 0.0:
-                work.hits[places] = at
-                places += 1
-            work.sum[at] += work.part[at]
-            work.part[at] = 0.0
-            if work.sum[at] == 0.0:
-                work.sum[at] = 1e-300
-    for h in range(places):
-        at = work.hits[h]
-        for c in range(plan.chains):
-            found.chains[c, at] += (1.0 - all_chains * work.weight[c]) * work.sum[at]
-        work.sum[at] = 0.0
+        even += work.weight[c] * work.weight[c]
+    quantum = weight * even / (DRAWS * plan.sweeps)
+    for f in range(many):
+        if work.family[f] >= plan.first:
+            _found_possible(families, seen, r, work, work.family[f], quantum, found)
+    for h in range(work.listed[0]):  # places before h are counted, and their moments are zero
+        at = work.hit[h]
+        k = MOMENTS * at
+        mean, m = work.moment[k] / many_chains, work.moment[k + 2]
+        apart = work.moment[k + 4] - 2.0 * m * work.moment[k + 3] + m * m * even
+        alike = even * (work.moment[k + 1] / many_chains - mean * mean)
+        found.counts[at] += weight * m
+        found.spread[at] += weight * weight * max(apart, alike, 0.0) * many_chains / (many_chains - 1.0)
+        work.met[at] = False
+        for a in range(MOMENTS):
+            work.moment[k + a] = 0.0
+    work.listed[0] = 0
+
+
+@called
+def _found_possible(
+    families: Families, seen: Seen, r: int, work: Workspace, i: int, quantum: float, found: Found
+) -> None:
+    """Let the error of a family's statistics be no less than what one draw counts, where that is possible.
+
+    Of a regression a draw counts z zᵀ, which is of the size of what is expected of z².
+    """
+    linear, blocks = families.kind[i] == LINEAR, 0
+    width = families.column_start[i + 1] - families.column_start[i] + 1 if linear else 1
+    for a in range(width):
+        work.z[a] = 0.0 if linear else 1.0
+    for k in range(families.member_start[i], families.member_start[i + 1]):
+        if work.island[families.member[k]] >= 0:
+            work.block[blocks] = families.member[k]
+            work.code[families.member[k]] = 0
+            blocks += 1
+    more = linear
+    while more:  # ``z`` is of the joint states of the family's holes before the present ones
+        at = _place(families, i, r, work.code)
+        for a in range(width):
+            work.z[a] += work.moment[MOMENTS * (at + a * width + a) + 2]
+        more = _next(families, work, blocks)
+    more = True
+    while more:  # all joint states before the present ones are seen to
+        at = _place(families, i, r, work.code)
+        for a in range(width if linear or seen.value[at] > NEVER else 0):
+            for b in range(width):
+                least = quantum * quantum * work.z[a] * work.z[b]
+                found.floor[at + a * width + b] = max(found.floor[at + a * width + b], least)
+        more = _next(families, work, blocks)
+
+
+@called
+def _next(families: Families, work: Workspace, blocks: int) -> bool:
+    """Fill a block's holes with their next states; False, with the first of all, after the last."""
+    for b in range(blocks):
+        v = work.block[b]
+        work.code[v] += 1
+        if work.code[v] < families.size[v]:
+            return True
+        work.code[v] = 0
+    return False
 
 
 @called
@@ -725,6 +1017,7 @@ def _draw(
                 for a in range(families.size[i]):
                     work.code[i] = a
                     work.choice[a] = seen.value[_place(families, i, r, work.code)]
+                _normalise(work.choice, families.size[i])
                 found.drawn[r, d, i] = _chosen(work.choice, families.size[i], uniform(work.stream))
                 work.code[i] = 0
 
@@ -782,7 +1075,7 @@ def visit(
     Rows whose weight is zero count for nothing, and their log-evidence is worked out all the same.
     """
     families, seen, work = pointed(graph), pointed(rows), pointed(room)
-    n, counts, chains = work.n, found.counts.size > 0, found.chains.size > 0
+    n = work.n
     for r in range(first, last):
         _chart(families, seen, r, work)
         found.log[r], found.square[r] = 0.0, 0.0
@@ -800,15 +1093,15 @@ def visit(
                 log = _enumerate(families, seen, r, work, states, many, holes, records)
             else:
                 records = plan.chains * plan.sweeps
-                log, square = _walk(families, seen, r, work, states, many, holes, plan)
+                log, square = _lead(families, seen, r, work, states, many, holes, plan)
             found.log[r] += log
             found.square[r] += square
             if log == -np.inf:
                 continue
-            if counts and seen.weight[r] > 0.0 and exact:
-                _count(families, seen, r, work, states, many, holes, records, found)
-            elif chains and seen.weight[r] > 0.0:
-                _count_chains(families, seen, r, work, states, many, holes, plan, found)
+            if not exact:
+                _walk(families, seen, r, work, states, many, holes, plan, found)
+            elif found.counts.size > 0 and seen.weight[r] > 0.0:
+                _count(families, seen, r, work, states, many, holes, plan, records, found)
             if found.drawn.shape[1] > 0 and root >= 0:
                 _draw(families, seen, r, work, states, many, records, plan, found)
             for s in range(states):

@@ -17,16 +17,13 @@ from lacunary.kernels.compile import inlined
 from lacunary.kernels.lanes import LANES, U
 from lacunary.kernels.writer import SIDE, TILE, Writer, made
 
-__all__ = ["BATCH", "LARGE", "PANEL", "add_sums", "family_norms", "panelled", "squared_norms"]
+__all__ = ["LARGE", "PANEL", "VECTORS", "family_norms", "panelled", "squared_norms"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 PANEL = 4 * LANES
 """Rows of a panel: with four rows of A they have sixteen sums."""
-
-BATCH = 64
-"""Rows whose weights are added up together."""
 
 LARGE = 1e300
 """Where squared residuals end, so that an outlier has a log-density however far it lies."""
@@ -121,43 +118,6 @@ family_norms = made(_write_families, 8, _plain_families)
 """op(out, at, rows, begin, places, shares, first, n): put the sum of n squared residuals of a panel's rows.
 
 That of family f are ``shares[first[f]:first[f + 1]]`` of the columns ``places``, the first of them the ones.
-"""
-
-
-def _write_sums(w: Writer) -> None:
-    out, at, weights, i, rows, begin, width, n = w.arguments
-
-    def step(turn: Any, sums: list[Any]) -> list[Any]:
-        z = w.load(rows, w.moved(begin, turn, width))
-        square, own = w.times(z, z), w.builder.add(i, turn)
-        shares = [
-            w.everywhere(w.builder.load(w.builder.gep(weights, [w.builder.add(own, own.type(r * BATCH))])))
-            for r in range(LANES)
-        ]
-        return [
-            w.plus(s, square if e >= LANES else z, shares[e % LANES]) for e, s in enumerate(sums)
-        ]
-
-    sums = w.loop(n, [w.load(out, at, e) for e in range(2 * LANES)], step)
-    for e, value in enumerate(sums):
-        w.store(value, out, at, e)
-
-
-def _plain_sums(
-    out: Any, at: int, weights: Any, i: int, rows: Any, begin: int, width: int, n: int
-) -> None:
-    for k in range(n):
-        z = rows[begin + k * width : begin + k * width + LANES]
-        for r in range(LANES):
-            for e, cells in ((r, z), (LANES + r, z**2)):
-                out[at + e * LANES : at + (e + 1) * LANES] += weights[i + r * BATCH + k] * cells
-
-
-add_sums = made(_write_sums, 8, _plain_sums)
-"""op(out, at, weights, i, rows, begin, width, n): add up n rows' weights times values, and times their squares.
-
-For `LANES` densities and columns, (2, densities, columns) in ``out``. Rows are ``width`` numbers long, and
-those weights of a density lie `BATCH` places after those of the one before.
 """
 
 

@@ -13,10 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.kernels.compile import bare, called
-from lacunary.kernels.lanes import LANES, U
-from lacunary.kernels.panels import BATCH, LARGE, PANEL, add_sums, family_norms
+from lacunary.kernels.lanes import U
+from lacunary.kernels.panels import LARGE, PANEL, family_norms
 
-__all__ = ["Families", "add_pairs", "add_squares", "log_densities", "log_normalizers", "put_inverses", "put_modes", "squared"]
+__all__ = [
+    "Families",
+    "add_pairs",
+    "log_densities",
+    "log_normalizers",
+    "put_inverses",
+    "put_modes",
+    "squared",
+]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -189,35 +197,6 @@ def log_densities(
             own = out[c]
             for r in range(rows):
                 own[U(p * PANEL + r)] = constant[c] - 0.5 * min(room[U(r)], LARGE)
-
-
-@bare
-def add_squares(
-    rows: Array, width: int, weights: Array, begin: int, end: int, room: Array, out: Array
-) -> None:
-    """Add Σ weight · z and Σ weight · z² over rows from ``begin`` to ``end``.
-
-    Parameters
-    ----------
-    rows
-        z, ``width`` numbers each, a multiple of `LANES`; flat.
-    weights
-        (networks, rows).
-    room
-        `LANES` × `BATCH` numbers; flat.
-    out
-        (networks / `LANES`, width / `LANES`, 2, `LANES`, `LANES`), the last networks of them to no use; flat.
-    """
-    networks, area = len(weights), 2 * LANES * LANES
-    for at in range(begin, end, BATCH):  # ``out`` has all rows before
-        some = min(BATCH, end - at)
-        for c in range(0, networks, LANES):
-            for own in range(LANES):
-                for r in range(some):
-                    room[U(own * BATCH + r)] = weights[c + own, U(at + r)] if c + own < networks else 0.0
-            for j in range(0, width, LANES):
-                place = (c // LANES * (width // LANES) + j // LANES) * area
-                add_sums(out, place, room, 0, rows, at * width + j, width, some)
 
 
 @bare

@@ -127,6 +127,15 @@ class Seen:
             return self.sparse.moments(weights, models.families)
         return self.rows.moments(models.forms, weights)
 
+    def expected(
+        self, models: Gaussians, log_weights: Array, weights: Array
+    ) -> tuple[Array, Array, Array] | None:
+        """Return shares, rows' log-densities, and `statistics` for both, where one pass has them."""
+        if not (self.sparse and models.narrow and _drawn_up(models.structures).alone):
+            return None
+        shares, logs, sums = self.sparse.expected(models.forms, log_weights, weights)
+        return shares, logs + self.units, sums
+
     def completed(self, models: Gaussians, owner: Index, rng: np.random.Generator) -> Array:
         """Return the moments of rows whose holes are drawn, each row from the component that owns it."""
         rows, conditioned = self.rows, self.rows.under(models.forms)
@@ -411,11 +420,20 @@ def _normalized(moments: Array, dof: Array, structures: tuple[Structure, ...]) -
 
 
 class _Shape(NamedTuple):
-    """Structures as kernels take them: their families, how large the largest is, and whether all are complete."""
+    """Structures as kernels take them.
+
+    Attributes
+    ----------
+    families, most
+        All families, and how many members the largest has.
+    complete, alone
+        Whether all structures have all arcs, and whether they have none.
+    """
 
     families: Families
     most: int
     complete: bool
+    alone: bool
 
 
 _recent: tuple[tuple[tuple[Structure, ...], _Shape], ...] = ()
@@ -435,7 +453,7 @@ def _drawn_up(structures: tuple[Structure, ...]) -> _Shape:
     first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     places = np.array([place for _, members in each for place in members], dtype=np.int64)
     families = Families(np.array([c for c, _ in each], dtype=np.int64), first, places)
-    shape = _Shape(families, max(sizes), all(map(_is_complete, structures)))
+    shape = _Shape(families, max(sizes), all(map(_is_complete, structures)), max(sizes) == 2)
     _recent = ((structures, shape), *kept[: RECENT - 1])
     return shape
 

@@ -450,12 +450,17 @@ def _belongs(models: Any, log_weights: Array, rows: Owners, *beside: Any) -> Arr
     return shared_out(_unweighted(models, rows, *beside), log_weights)[0]
 
 
-def _expected(models: Any, log_weights: Array, rows: Owners, weights: Array, *beside: Any) -> Shares:
+def _expected(
+    models: Any, log_weights: Array, rows: Owners, weights: Array, labels: Any, noise: Array | None
+) -> Shares:
     """Return the shares of a part's rows, and what they add up to."""
-    shares, logs = shared_out(_unweighted(models, rows, weights, *beside), log_weights)
-    own = Shares(shares, weights).weighed(len(models.structures))
-    told = Told(np.asarray(weights @ shares), rows.statistics(models, own), float(weights @ logs))
-    return Shares(shares, weights, told)
+    at_once = None if labels is not None or noise is not None else rows.expected(models, log_weights, weights)
+    if at_once is not None:
+        shares, logs, sums = at_once
+    else:
+        shares, logs = shared_out(_unweighted(models, rows, weights, labels, noise), log_weights)
+        sums = rows.statistics(models, Shares(shares, weights).weighed(len(models.structures)))
+    return Shares(shares, weights, Told(np.asarray(weights @ shares), sums, float(weights @ logs)))
 
 
 def _told(work: Callable[..., Shares], *part: Any) -> Told:

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from lacunary.infer.gaussian import NEGLIGIBLE, Forms, GaussianRows
 from lacunary.infer.parallel import in_runs
 from lacunary.kernels.aligned import aligned
+from lacunary.kernels.alone import expect_alone, put_sums, room_for
 from lacunary.kernels.lanes import LANES
-from lacunary.kernels.panels import BATCH, PANEL
-from lacunary.kernels.regressions import ROWS, Families, add_pairs, add_squares, log_densities
+from lacunary.kernels.panels import PANEL
+from lacunary.kernels.regressions import ROWS, Families, add_pairs, log_densities
 
 __all__ = ["SparseRows", "is_sparse"]
 
@@ -30,8 +31,9 @@ RUN, RUNS = 4096, 16
 """Rows that one thread takes at a time, at least, and the most runs."""
 
 
-SECONDS = 5e-11
-"""What it takes to go over a number that is not zero, or to add one up."""
+SECONDS, BESIDE = 1e-10, 20
+"""What it takes to go over a number that is not zero, and to add it up; and what to share a row out takes
+beside them."""
 
 
 def is_sparse(families: Families, networks: int, variables: int) -> bool:
@@ -46,19 +48,13 @@ class SparseRows:
         self._normal, self._z = normal, normal.sorted
         self._reach = max(1.0, float(np.abs(self._z).max(initial=1.0))) ** 2
         rows = len(self._z)
-        step = max(RUN, -(-rows // RUNS))
+        step = max(RUN, -(-rows // (RUNS * PANEL)) * PANEL)
         self._runs = [(begin, min(begin + step, rows)) for begin in range(0, rows, step)]
 
     @cached_property
     def _cells(self) -> Array:
         """Columns one after the other; (n + 1, rows)."""
         return laid(self._z.T)
-
-    @cached_property
-    def _wide(self) -> Array:
-        """Rows filled up with zeros to whole vectors; (rows, a multiple of `LANES`)."""
-        rows, width = self._z.shape
-        return laid(np.pad(self._z, ((0, 0), (0, -width % LANES))))
 
     def log_densities(self, forms: Forms, families: Families) -> Array:
         """Return g − ½‖Az‖²; (rows, components)."""
@@ -74,36 +70,36 @@ class SparseRows:
         in_runs(some, -(-rows // PANEL), seconds=rows * len(families.members) * SECONDS)
         return out.T
 
+    def expected(self, forms: Forms, log_weights: Array, weights: Array) -> tuple[Array, Array, Array]:
+        """Return shares, (rows, components), log-densities, (rows,), and moments of components without arcs.
+
+        ``weights`` say how often each row counts; (rows,).
+        """
+        (rows, width), many, cells = self._z.shape, len(log_weights), self._normal.panels
+        every, size = np.arange(width), many * width * 2 * LANES
+        pairs = np.stack([forms.root[:, :, 0], forms.root[:, every[:-1], every[1:]]], axis=-1).ravel()
+        added = np.asarray(forms.constant + log_weights)
+        shares, told = np.empty((many, rows)), np.empty(rows)
+        parts = aligned(len(self._runs) * size, told.dtype).reshape(-1, size)
+        parts[:] = 0.0
+
+        def some(runs: range) -> None:
+            room = room_for(many)
+            for run in runs:
+                begin, end = self._runs[run]
+                expect_alone(cells, width, weights, pairs, added, begin, end, room, shares, told, parts[run])
+
+        in_runs(some, len(self._runs), seconds=rows * many * (width + BESIDE) * SECONDS)
+        out = np.zeros((many, width, width))
+        put_sums(parts, out)
+        return shares.T, told, out
+
     def moments(self, weights: Array, families: Families) -> Array:
         """Return Σ weight · z zᵀ where both columns are of one family, zeros elsewhere.
 
         ``weights`` is (rows, components), the matrices are (components, n + 1, n + 1).
         """
-        own = np.ascontiguousarray(weights.T)
-        alone = len(families.members) == 2 * len(families.network)
-        return self._squares(own) if alone else self._pairs(own, families)
-
-    def _squares(self, own: Array) -> Array:
-        """Return the moments of components without arcs."""
-        rows, places = self._z.shape
-        wide, groups = self._wide, -(-len(own) // LANES)
-        blocks = wide.shape[1] // LANES
-        parts = [laid(np.zeros(groups * blocks * 2 * LANES**2)) for _ in self._runs]
-
-        def some(runs: range) -> None:
-            room = aligned(LANES * BATCH, wide.dtype)
-            for run in runs:
-                add_squares(wide.ravel(), wide.shape[1], own, *self._runs[run], room, parts[run])
-
-        in_runs(some, len(self._runs), seconds=rows * groups * blocks * LANES**2 * SECONDS)
-        sums = sum(parts[1:], start=parts[0]).reshape(groups, blocks, 2, LANES, LANES)
-        sums = np.moveaxis(sums, 2, 0).swapaxes(2, 3).reshape(2, groups * LANES, -1)[:, : len(own), :places]
-        out, every = np.zeros((len(own), places, places)), np.arange(places)
-        out[:, every, every], out[:, 0, 1:], out[:, 1:, 0] = sums[1], sums[0, :, 1:], sums[0, :, 1:]
-        return out
-
-    def _pairs(self, own: Array, families: Families) -> Array:
-        places = len(self._cells)
+        own, places = np.ascontiguousarray(weights.T), len(self._cells)
         parts = np.zeros((len(self._runs), len(own), places, places))
         least = NEGLIGIBLE / self._reach * own.max(axis=1, initial=0.0)
 

@@ -438,6 +438,9 @@ class NetworkRows:
         each = list(zip(self.rows, models.thetas, weights.T, strict=True))
         return np.concatenate(in_parallel(lambda one: _expected(*one), each, self._seconds))
 
+    def expected(self, models: Vectors, log_weights: Array, weights: Array) -> None:
+        """Return nothing: networks are swept one by one."""
+
 
 def _expected(rows: Rows, theta: Array, weights: Array) -> Array:
     weighed = rows.weighed(np.ascontiguousarray(weights))

@@ -64,6 +64,14 @@ class Owners(Protocol):
         """Return what all networks expect of rows that count so often, which adds over rows."""
         ...
 
+    def expected(self, models: Any, log_weights: Array, weights: Array) -> tuple[Array, Array, Array] | None:
+        """Return shares, rows' log-densities, and `statistics` for both, where one pass has all of it.
+
+        Networks have weights whose logarithms are given; ``weights`` say how often each row counts. None where
+        these are better asked for one after the other.
+        """
+        ...
+
 
 def weights_of(source: Source) -> ByRow:
     """Return how often each row counts; (rows,)."""
