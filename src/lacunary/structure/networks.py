@@ -52,7 +52,7 @@ __all__ = ["Criterion", "Expected", "NetworkRows", "Networks", "Statistics", "Ve
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
-CELL = 2e-9
+CELL = 1e-9
 """Seconds that a cell of a row takes under a network, at least."""
 
 Criterion = Literal["bd", "bic"]
