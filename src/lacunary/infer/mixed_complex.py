@@ -110,7 +110,7 @@ class _Part:
             mine = np.flatnonzero(place[pattern] >= 0)
             own = place[pattern[mine]]
             each[mine[:, None, None], holes[own][:, :, None], holes[own][:, None, :]] += covariance.real[own]
-        return each.reshape(rows, width**2)
+        return np.asarray(each.reshape(rows, width**2))
 
     def moment(self, weight: NDArray[Any]) -> Complex:
         """Return Σ weight · E[z zᵀ | observed cells]; (n + 1, n + 1)."""
