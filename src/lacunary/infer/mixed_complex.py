@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 from typing import Any
 
@@ -23,6 +24,9 @@ from lacunary.infer.unit import LeafUnit, Unit
 __all__ = ["complex_expect", "complex_log_evidence"]
 
 LOG_2PI = float(np.log(2.0 * np.pi))
+
+KEPT = 2**21
+"""Numbers up to which a configuration's rows keep their matrices."""
 
 Complex = NDArray[Any]
 
@@ -81,6 +85,8 @@ class _Part:
     covariances
         For every number of holes: which of these patterns have so many, their holes, (patterns, holes), and
         the holes' covariances.
+    still
+        Whether parameters are real, so that many vectors have it in common.
     """
 
     places: NDArray[np.int64]
@@ -88,9 +94,29 @@ class _Part:
     log: Complex
     starts: NDArray[np.int64]
     covariances: list[tuple[NDArray[np.int64], NDArray[np.int64], Complex]]
+    still: bool
+
+    @cached_property
+    def squares(self) -> NDArray[np.float64] | None:
+        """E[z zᵀ] of each row, flat, where parameters are real; None where that is too much to keep."""
+        rows, width = self.z.shape
+        if self.z.imag.any() or rows * width**2 > KEPT:
+            return None
+        each = self.z.real[:, :, None] * self.z.real[:, None, :]
+        pattern = np.repeat(np.arange(len(self.starts)), np.diff(self.starts, append=rows))
+        for patterns, holes, covariance in self.covariances:
+            place = np.full(len(self.starts), -1)
+            place[patterns] = np.arange(len(patterns))
+            mine = np.flatnonzero(place[pattern] >= 0)
+            own = place[pattern[mine]]
+            each[mine[:, None, None], holes[own][:, :, None], holes[own][:, None, :]] += covariance.real[own]
+        return np.asarray(each.reshape(rows, width**2))
 
     def moment(self, weight: NDArray[Any]) -> Complex:
         """Return Σ weight · E[z zᵀ | observed cells]; (n + 1, n + 1)."""
+        if self.still and self.squares is not None:
+            flat = weight.real @ self.squares + 1j * (weight.imag @ self.squares)
+            return np.asarray(flat.reshape(self.z.shape[1], -1))
         moment = self.z.T @ (weight[:, None] * self.z)
         mass = np.add.reduceat(weight, self.starts) if len(self.starts) else weight
         for patterns, holes, covariance in self.covariances:
@@ -126,7 +152,9 @@ class _Rows:
             if beside is not None and not moved[c]:
                 parts.append(beside.parts[c])
                 continue
-            part = _part(rows, None if rows.allowed is None else rows.allowed[c], root[c], constant[c])
+            part = _part(
+                rows, None if rows.allowed is None else rows.allowed[c], root[c], constant[c], beside is None
+            )
             log[rows.order[part.places], columns[c]] = part.log
             parts.append(part)
         return cls(unit, parts, log)
@@ -139,7 +167,9 @@ class _Rows:
         return np.array([part.moment(weights[rows.order[part.places], column]) for part, column in each])
 
 
-def _part(rows: GaussianRows, chosen: NDArray[np.int64] | None, a: Complex, constant: complex) -> _Part:
+def _part(
+    rows: GaussianRows, chosen: NDArray[np.int64] | None, a: Complex, constant: complex, still: bool
+) -> _Part:
     """Return some of the sorted rows, or all, under one density."""
     places = np.arange(len(rows)) if chosen is None else chosen
     z, extra, square = rows.sorted[places].astype(np.complex128), np.zeros(len(places), complex), a.T @ a
@@ -160,7 +190,7 @@ def _part(rows: GaussianRows, chosen: NDArray[np.int64] | None, a: Complex, cons
         z[here[:, None], holes[own]] = np.einsum("rhn,rn->rh", slope[own], z[here])
         covariances.append((mine, holes, covariance))
     value = constant + extra - 0.5 * ((z @ a.T) ** 2).sum(axis=1)
-    return _Part(places, z, value, starts, covariances)
+    return _Part(places, z, value, starts, covariances, still)
 
 
 def _rows(unit: Unit, vector: Complex, beside: _Either | None = None) -> _Either:
