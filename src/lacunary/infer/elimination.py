@@ -52,19 +52,20 @@ NO_ROOT: Array = np.empty(0)
 class interpreted:
     """A block that runs the kernels: as plain functions at first, compiled once that pays.
 
-    ``members`` is how many variables the families at hand have, all counted, where they may be many.
+    ``members`` is how many variables the families at hand have, all counted, where they may be many. For
+    ``trees`` only orders are looked for, many of them one after the other: these are compiled here, in two
+    seconds.
     """
 
-    def __init__(self, members: int = 0) -> None:
-        self._many = members > MANY
+    def __init__(self, members: int = 0, *, trees: bool = False) -> None:
+        self._many, self._trees = members > MANY, trees
+        self._modules = (orders,) if trees else (orders, buckets, questions)
 
     def __enter__(self) -> None:
-        if is_promoted(questions):
-            self._began = 0.0
-            return
-        if self._many or is_due(orders, buckets, questions):
-            promote(orders, buckets, questions)
-        self._began = 0.0 if is_promoted(questions) else time.perf_counter()
+        last = self._modules[-1]
+        if not is_promoted(last) and (self._many or is_due(*self._modules, here=self._trees)):
+            promote(*self._modules)
+        self._began = 0.0 if is_promoted(last) else time.perf_counter()
 
     def __exit__(self, *_: object) -> None:
         if self._began:
