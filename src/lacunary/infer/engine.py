@@ -419,11 +419,12 @@ def _sweep_with_care(
 
 def _row_sums(chunk: Chunk, log: NDArray[Any]) -> NDArray[Any]:
     """Add the log-sums of the roots of each row; (cells, lanes) → (lanes, rows)."""
-    start = chunk.slab.root_start
+    slab = chunk.slab
+    start = slab.root_start
     sums = np.zeros((len(start) - 1, log.shape[1]), dtype=log.dtype)
     filled = np.flatnonzero(np.diff(start))
     if len(filled):
-        sums[filled] = np.add.reduceat(log[chunk.slab.root], start[filled], axis=0)
+        sums[filled] = np.add.reduceat(log[slab.root], start[filled], axis=0)
     return sums.T
 
 
