@@ -409,6 +409,7 @@ def _in_stretches(
         counted += constant
         left -= chunks[0].kinds_arena.nbytes + sum(c.cells.nbytes + c.weight.nbytes for c in chunks)
         kept.append(chunks if left >= 0 else None)
+        del chunks  # or those that are not kept would be there while the next are laid out
     return Packed(recipe, tuple(map(tuple, stretches)), tuple(kept), counted, codes, weights)
 
 
