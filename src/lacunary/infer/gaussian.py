@@ -26,10 +26,19 @@ from lacunary.infer.parallel import in_runs
 from lacunary.kernels.aligned import aligned
 from lacunary.kernels.arena import Arena
 from lacunary.kernels.factors import SOUND
-from lacunary.kernels.filling import BLOCK, HEAD, LARGE, Holes, room_for, wide_for
+from lacunary.kernels.filling import BLOCK, HEAD, Holes, Means, room_for, wide_for
 from lacunary.kernels.gaussian import Forms as DenseForms
-from lacunary.kernels.gaussian import Tasks, add_moments, log_densities
+from lacunary.kernels.gaussian import (
+    Tasks,
+    add_moments,
+    add_plain_moments,
+    add_up,
+    log_densities,
+    log_densities_of_panels,
+)
 from lacunary.kernels.lanes import LANES
+from lacunary.kernels.panels import LARGE, PANEL, panelled
+from lacunary.kernels.writer import TILE
 
 __all__ = ["LOG_2PI", "Conditioned", "Forms", "GaussianRows"]
 
@@ -45,8 +54,8 @@ TASK, TASKS = 1024, 16
 """Rows, each counted once for a configuration, that one thread takes at a time, at least; and the most tasks
 for one group of configurations."""
 
-SQUARES = 2**16
-"""Numbers in the matrices K of configurations that are taken together, at most: more would leave a cache."""
+SQUARES = 2**20
+"""Numbers in the matrices K of configurations that are taken together, at most: 8 MiB for each thread."""
 
 THIN = 1.5
 """Configurations are taken together unless that is for more than so many times the rows they count."""
@@ -54,6 +63,12 @@ THIN = 1.5
 ALONE, BESIDE = 2**23, 128
 """Multiplications with an addition up to which no other thread is asked to help, about half a millisecond;
 and what a row under one density costs beside those of its matrix."""
+
+SECONDS, SCANNED = 3e-11, 1e-9
+"""What one of them takes where no row has a hole; and what it takes to find that a row weighs nothing."""
+
+NOTHING_KEPT = Means(np.zeros(1), np.array([-1]))
+"""No means of holes."""
 
 NEGLIGIBLE = 1e-30
 """Rows that weigh less, beside the heaviest and with the largest value squared, leave no trace in a sum."""
@@ -166,6 +181,11 @@ class GaussianRows:
         first = np.cumsum([0, *map(len, lists)])
         seen = np.concatenate([everything[:0], *lists])
         return self.known._replace(first=first.astype(np.int64), holes=seen.astype(np.int64))
+
+    @cached_property
+    def panels(self) -> NDArray[np.float64]:
+        """The rows side by side, as kernels take them where no row has a hole."""
+        return panelled(self.sorted)
 
     @cached_property
     def reach(self) -> float:
@@ -337,6 +357,8 @@ class Conditioned:
         self.columns, self.width = rows.placed(len(forms.root))
         #: The matrices K or Σ as kernels take them, by the way and how configurations are grouped.
         self._laid: dict[tuple[bool, bytes], NDArray[np.float64]] = {}
+        #: What holes probably hold, once log-densities were asked for.
+        self._means = NOTHING_KEPT
 
     @cached_property
     def _kept(self) -> list[Given] | None:
@@ -375,10 +397,15 @@ class Conditioned:
         return None if self.rows.allowed is None else self.rows.allowed[c]
 
     def _counted(self, c: int, weight: NDArray[np.float64]) -> NDArray[np.int64] | None:
-        """Return the rows of configuration c that weigh anything beside the others; None for all."""
+        """Return the rows of configuration c that weigh anything beside the others; None for all.
+
+        Where it may explain all, the weights of the others become zero.
+        """
         places = self._places(c)
         mine = weight if places is None else weight[places]
         counted = mine > NEGLIGIBLE * mine.max(initial=0.0) / self.rows.reach
+        if places is None:
+            weight *= counted
         if 2 * np.count_nonzero(counted) > len(mine):  # not worth gathering
             return places
         return np.flatnonzero(counted) if places is None else places[counted]
@@ -401,9 +428,13 @@ class Conditioned:
 
     def log_evidence(self) -> NDArray[np.float64]:
         """Return the log-density of each row's observed cells, −∞ where none is allowed; (rows, columns)."""
+        if self._plain:
+            return self._plain_logs()
         out = np.full((self.width, len(self.rows)), -np.inf)
         for groups, turned in self._parted(self._groups):
-            self._put_logs(groups, turned, out)
+            kept = NOTHING_KEPT if turned else self._room_for_means()
+            self._put_logs(groups, turned, kept, out)
+            self._means = self._means if turned else kept
         for c in range(len(self.forms.root)) if np.isnan(out).any() else ():
             self._evidence_again(c, out[self.columns[c]])
         if self.rows.complete:  # which are not sorted
@@ -412,14 +443,69 @@ class Conditioned:
         back[self.rows.order] = out.T
         return back
 
-    def _put_logs(self, groups: _Groups, turned: bool, out: NDArray[np.float64]) -> None:
+    @cached_property
+    def _plain(self) -> bool:
+        """Whether no row has a hole and all densities take all rows."""
+        return self.rows.complete and not any(map(_some, self.rows.allowed or ()))
+
+    def _plain_moments(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Do `moments` there."""
+        own = np.ascontiguousarray(weights.T[self.columns] if self.rows.columns else weights.T)
+        z, many = self.rows.sorted, len(own)
+        (rows, n), wide = z.shape, wide_for(z.shape[1])
+        least = NEGLIGIBLE / self.rows.reach * own.max(axis=1, initial=0.0)
+        step = max(4 * TASK, -(-rows // (TASKS * BLOCK)) * BLOCK)
+        parts = aligned(-(-rows // step) * many * wide**2, z.dtype).reshape(-1, many, wide**2)
+        parts[:] = 0.0
+
+        def some(runs: range) -> None:
+            room = aligned(2 * BLOCK * wide, z.dtype)
+            room[:], counted = 0.0, np.empty(step, dtype=np.int64)
+            for k in runs:
+                end = min((k + 1) * step, rows)
+                add_plain_moments(z, own, least, k * step, end, counted, room, parts[k])
+
+        in_runs(some, len(parts), seconds=rows * many * SCANNED + rows * n**2 * SECONDS)
+        out = np.zeros((many, n, n))
+        add_up(parts, out)
+        return out
+
+    def _plain_logs(self) -> NDArray[np.float64]:
+        """Do `log_evidence` where no row has a hole and all densities take all rows."""
+        rows, width = self.rows.sorted.shape
+        out = np.empty((self.width, rows))
+        if len(self.columns) < self.width:
+            out[:] = -np.inf
+        dense, panels = self._plainly, self.rows.panels
+        many = -(-rows // PANEL)
+
+        def some(run: range) -> None:
+            room = aligned(PANEL, np.dtype(np.float64))
+            log_densities_of_panels(panels, rows, width, dense, run.start, run.stop, self.columns, room, out)
+
+        products = rows * len(self.columns) * (width**2 // 2 + BESIDE)
+        in_runs(some, many, seconds=products * SECONDS)
+        return out.T
+
+    def _room_for_means(self) -> Means:
+        """Return room for what holes probably hold, if that is not too much."""
+        known, many = self.rows.known, len(self.forms.root)
+        rows = np.diff(known.first)[known.pattern]
+        if self._normal is not None:
+            rows[self.rows.near :] = 0  # they are taken the other way
+        ends = many * np.cumsum(rows)
+        if not len(ends) or not 0 < ends[-1] <= KEPT:
+            return NOTHING_KEPT
+        return Means(np.zeros(ends[-1]), ends - many * rows)
+
+    def _put_logs(self, groups: _Groups, turned: bool, kept: Means, out: NDArray[np.float64]) -> None:
         tasks, dense = self.rows.tasks(groups), self._dense(groups, turned)
         known = self.rows.turned if turned else self.rows.known
         self.rows.share_out(
             tasks,
             turned,
             lambda first, last, room: log_densities(
-                known, dense, tasks, first, last, self.columns, out, room, turned
+                known, kept, dense, tasks, first, last, self.columns, out, room, turned
             ),
         )
 
@@ -552,8 +638,10 @@ class Conditioned:
 
     def moments(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return Σ over rows of weight · E[z zᵀ | observed cells]; (configurations, n + 1, n + 1)."""
+        if self._plain:
+            return self._plain_moments(weights)
         mine = weights if self.rows.complete else weights[self.rows.order]
-        sorted_ = np.ascontiguousarray(mine.T)
+        sorted_ = np.array(mine.T, order="C")
         out = np.zeros((len(self.forms.root), *[self.rows.sorted.shape[1]] * 2))
         for some, turned in self._parted(self._weighing(sorted_)):
             sums, lost = self._added(some, turned, sorted_)
@@ -568,6 +656,7 @@ class Conditioned:
         """Return what kernels add up, and the rows that lost their digits, by configuration."""
         tasks, dense = self.rows.tasks(groups), self._dense(groups, turned)
         known = self.rows.turned if turned else self.rows.known
+        kept = NOTHING_KEPT if turned else self._means
         n, most = self.rows.sorted.shape[1], int(groups.many.max(initial=1))
         wide, lost = wide_for(n), np.zeros((most, len(tasks.places)), dtype=bool)
         parts = aligned(int(tasks.many.sum()) * wide * wide, np.dtype(np.float64)).reshape(-1, wide * wide)
@@ -576,7 +665,7 @@ class Conditioned:
             tasks,
             turned,
             lambda first, last, room: add_moments(
-                known, dense, tasks, first, last, self.columns, weights, lost, parts, room, turned
+                known, kept, dense, tasks, first, last, self.columns, weights, lost, parts, room, turned
             ),
         )
         each = np.repeat(tasks.density - tasks.slot, tasks.many) + np.arange(len(parts))
@@ -627,15 +716,17 @@ def _tasks(groups: _Groups, shape: tuple[int, int]) -> Tasks:
 def _dense(forms: Forms) -> DenseForms:
     """Return densities as kernels take them, without their squares."""
     c, k, n = forms.root.shape
-    blocks = -(-k // LANES)
-    turned = aligned(c * n * blocks * LANES, np.dtype(np.float64)).reshape(c, n, blocks * LANES)
-    turned[:, :, k:] = 0.0
-    turned[:, :, :k] = np.swapaxes(forms.root, 1, 2)
-    used = (turned != 0).reshape(c, n, blocks, LANES).any(axis=3)
-    reach = np.stack([used.argmax(axis=1), n - used[:, ::-1].argmax(axis=1)], axis=-1)
-    reach[~used.any(axis=1)] = 0
+    tiles = -(-k // TILE)
+    turned = aligned(c * tiles * n * TILE, np.dtype(np.float64)).reshape(c, tiles, n, TILE)
+    whole = np.zeros((c, tiles * TILE, n))
+    whole[:, :k] = forms.root
+    turned[:] = whole.reshape(c, tiles, TILE, n).swapaxes(2, 3)
+    used = (turned != 0).any(axis=3)
+    reach = np.stack([used.argmax(axis=2), n - used[:, :, ::-1].argmax(axis=2)], axis=-1)
+    reach[~used.any(axis=2)] = 0
     constant = np.ascontiguousarray(forms.constant)
-    return DenseForms(turned.ravel(), reach.astype(np.int64), constant, np.zeros(0))
+    flat = reach.astype(np.int64).ravel()
+    return DenseForms(turned.ravel(), flat, np.array([tiles], dtype=np.int64), constant, np.zeros(0))
 
 
 @dataclass(frozen=True)

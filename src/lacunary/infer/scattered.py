@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from lacunary.infer.gaussian import Forms, GaussianRows
 from lacunary.infer.given import given_of
-from lacunary.kernels.filling import LARGE
+from lacunary.kernels.panels import LARGE
 
 __all__ = ["ScatteredRows"]
 
