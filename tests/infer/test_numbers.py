@@ -32,8 +32,8 @@ def mixed(seed: int) -> lac.Network:
     for i, name in enumerate(names):
         above = rng.choice(names[:i], size=min(i, int(rng.integers(0, 4))), replace=False)
         arcs += [f"{parent} -> {name}" for parent in above] or [name]
-    kinds = dict.fromkeys(names[many:], "continuous")
-    return lac.random_network(lac.dag("; ".join(arcs), states=states, kinds=kinds), rng=seed)
+    graph = lac.dag("; ".join(arcs), states=states, kinds=dict.fromkeys(names[many:], "continuous"))
+    return lac.random_network(graph, rng=seed)
 
 
 def dense(network: lac.Network, known: dict[str, Any]) -> Dense:

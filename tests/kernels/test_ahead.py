@@ -60,6 +60,16 @@ def test_who_wants_one_core_or_no_code_gets_none(
     assert started == []
 
 
+def test_who_says_one_thread_gets_no_second_process(started: list[list[str]]) -> None:
+    with lac.threads(1):
+        ahead.begin()
+        assert not ahead.is_at_work()
+    assert started == []
+    with lac.threads(2):
+        ahead.begin()
+    assert len(started) == 1
+
+
 def test_nothing_is_begun_on_one_core_or_where_code_is(
     started: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -254,11 +254,11 @@ def _walk(
 
 @called
 def _balanced(weight: Any, chains: int) -> tuple[float, float, float]:
-    """Turn log-weights into shares; return the log of their mean, its relative variance, and that of a weight.
+    """Turn log-weights into shares; return the log of their mean, its relative variance, and a weight's.
 
-    The first is told by the weights, or by the spread of their logarithms if it is more, as that of log-normal
-    ones would be: of few weights with a long tail the largest are likely to be missing. Weights that are far
-    below the mean, which they do not move, count as if they were less far.
+    The first is told by the weights, or by the spread of their logarithms if it is more, as that of
+    log-normal ones would be: of few weights with a long tail the largest are likely to be missing. Weights
+    that are far below the mean, which they do not move, count as if they were less far.
     """
     top, mass, square = weight[0], 0.0, 0.0
     for c in range(chains):

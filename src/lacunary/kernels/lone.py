@@ -190,9 +190,12 @@ def sweep_lone(
             at, first, sum_ = r * size, (c + r) * reads, root_log[U(c + r), 0]
             share = weight[U(c + r)] / sum_ if sum_ > 0.0 else weight[U(c + r)]
             _count(value, at, size, counts, slab.read, first, first + reads, share)
-        for r in range(c, c + many):
+        for r in range(c, c + many if small else c):
             if root_log[U(r), 0] > 0.0:
                 root_log[U(r), 0] = np.log(root_log[U(r), 0])
             found += weight[U(r)] * root_log[U(r), 0] if weight[U(r)] > 0.0 else 0.0
+        for r in range(c, c if small else c + many):
+            root_log[U(r), 0] = np.log(root_log[U(r), 0])
+            found += weight[U(r)] * root_log[U(r), 0]
     total_log[0] += found
     return careful
