@@ -455,7 +455,8 @@ class Conditioned:
         (rows, n), wide = z.shape, wide_for(z.shape[1])
         least = NEGLIGIBLE / self.rows.reach * own.max(axis=1, initial=0.0)
         step = max(4 * TASK, -(-rows // (TASKS * BLOCK)) * BLOCK)
-        parts = aligned(-(-rows // step) * many * wide**2, z.dtype).reshape(-1, many, wide**2)
+        pieces = -(-rows // step)
+        parts = aligned(pieces * many * wide**2, z.dtype).reshape(pieces, many, wide**2)
         parts[:] = 0.0
 
         def some(runs: range) -> None:
