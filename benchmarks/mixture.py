@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 from importlib.util import find_spec
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import lacunary as lac
-from benchmarks.measure import Effort, Line, best_threads, per_step
+from benchmarks.measure import Effort, Line, one_blas_thread, stepped, turns
 from lacunary.mixture.engine import engine_of
 from lacunary.mixture.learner import MixtureLearner
 from lacunary.papers.tmch98.images import BOUNDS
@@ -68,17 +68,15 @@ def _em(structure: str, covariance: str, effort: Effort) -> Iterator[Line]:
     """Time an iteration of EM; both start at random, so log-densities after some steps are only alike."""
     values = _blobs()
     case = f"EM iteration, {covariance}: {ROWS} rows x {VARIABLES}, {COMPONENTS} components"
-    ours = _Ours(values, structure)
-    yield Line(case, "lacunary", _per_step(ours.steps, effort), ours.after(STEPS), f"after {STEPS}")
-    if find_spec("sklearn") is None:
+    who: dict[str, _Ours] = {"lacunary": _Ours(values, structure)}
+    if find_spec("sklearn") is not None:
+        who["scikit-learn"] = _Theirs(values, covariance)
+    measures = [stepped(model.steps(), effort) for model in who.values()]
+    every, alone = (turns(each, effort) for each in (measures, list(map(one_blas_thread, measures))))
+    for (name, model), time, single in zip(who.items(), every, alone, strict=True):
+        yield Line(case, name, min(time, single), model.after(STEPS), f"after {STEPS}")
+    if "scikit-learn" not in who:
         yield Line(case, "scikit-learn", note="not installed")
-        return
-    theirs = _Theirs(values, covariance)
-    yield Line(case, "scikit-learn", _per_step(theirs.steps, effort), theirs.after(STEPS), f"after {STEPS}")
-
-
-def _per_step(steps: Callable[[], Iterator[float]], effort: Effort) -> float:
-    return best_threads(lambda: per_step(steps(), effort))
 
 
 class _Ours:

@@ -1,4 +1,7 @@
-"""Reading files: text and floats beside polars and pandas, each in its own process for its peak memory."""
+"""Reading files of many kinds beside polars and pandas, each in its own process for its peak memory.
+
+Polars leaves dates, times and decimal commas as text unless it is told of them: "polars, parsing" is.
+"""
 
 from __future__ import annotations
 
@@ -36,25 +39,53 @@ spent, busy = time.perf_counter() - began, time.process_time() - busy
 peak = next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM"))
 print(spent, busy, int(peak) / 1024)
 """
+POLARS = """
+def read(path):
+    if path.endswith(".parquet"):
+        return polars.read_parquet(path)
+    commas = "commas" in path
+    comment = "#" if "comments" in path else None
+    return polars.read_csv(path, separator=";" if commas else ",", comment_prefix=comment{more})
+"""
+PANDAS = """
+import pandas
+def read(path):
+    if path.endswith(".parquet"):
+        return pandas.read_parquet(path)
+    comment = "#" if "comments" in path else None
+    told = dict(sep=";", decimal=",") if "commas" in path else {}
+    return pandas.read_csv(path, comment=comment, **told)
+"""
+PARSING = "polars, parsing"
 READERS = {
     "lacunary": "from lacunary import read",
-    "polars": "import polars; read = polars.read_parquet if path.endswith('.parquet') else polars.read_csv",
-    "pandas": "import pandas; read = pandas.read_parquet if path.endswith('.parquet') else pandas.read_csv",
+    "polars": POLARS.replace("{more}", ""),
+    PARSING: POLARS.replace("{more}", ", try_parse_dates=True, decimal_comma=commas"),
+    "pandas": PANDAS,
 }
+PARSED = ("dates", "times", "commas", "mixed")
+"""Kinds of which polars reads more where it is told to."""
+
+ODD = (
+    *("quoted", "whole", *PARSED, "returns", "comments", "words"),
+    *("whole.parquet", "booleans.parquet", "dates.parquet", "dictionaries.parquet"),
+)
+"""Kinds of files of 100 000 rows, CSV where it is not said."""
 
 
 def lines(effort: Effort) -> Iterator[Line]:
     """Measure tall files of each kind, then wide ones."""
     with TemporaryDirectory() as folder:
         for rows in (10**5, 10**6):
-            for kind in ("floats", "text", "parquet"):
+            for kind in ("floats", "text", "parquet", *(ODD if rows == 10**5 else ("mixed",))):
                 path, small = _written(Path(folder), kind, rows), _written(Path(folder), kind, 10)
                 yield from _read(f"{rows:,} rows x {COLUMNS}, {kind}", path, small, effort)
                 path.unlink()
         widths = WIDTHS[:-1] if effort == Effort.quick() else WIDTHS
         for width in widths:
-            path, small = _wide(Path(folder), width), _wide(Path(folder), 10)
-            yield from _read(f"20 rows x {width:,}, text", path, small, effort)
+            for kind in ("csv", "parquet"):
+                path, small = _wide(Path(folder), width, kind), _wide(Path(folder), 10, kind)
+                yield from _read(f"20 rows x {width:,}, text, {kind}", path, small, effort)
 
 
 def _read(case: str, path: Path, small: Path, effort: Effort) -> Iterator[Line]:
@@ -62,13 +93,15 @@ def _read(case: str, path: Path, small: Path, effort: Effort) -> Iterator[Line]:
 
     On a busy machine the wall clock says little, the processor's time on one thread still does.
     """
-    present = [who for who in READERS if find_spec(who)]
+    present = [who for who in READERS if find_spec(who.partition(",")[0])]
+    if not path.stem.startswith(PARSED) or path.suffix == ".parquet":
+        present.remove(PARSING)
     for threads, clock in ((1, "processor, one thread"), (2, "wall, two threads")):
         found: dict[str, list[_Run]] = {who: [] for who in present}
         for _ in range(min(effort.repeats, 5)):
             for who in present:
                 found[who].append(_once(READERS[who], path, small, threads))
-        for who in READERS:
+        for who in dict.fromkeys((*present, *(who for who in READERS if who != PARSING))):
             if who in found:
                 best = min(run.busy if threads == 1 else run.spent for run in found[who])
                 peak = max(run.peak for run in found[who])
@@ -93,19 +126,62 @@ def _once(load: str, path: Path, small: Path, threads: int) -> _Run:
 
 
 def _written(folder: Path, kind: str, rows: int) -> Path:
+    """Write a file of ten columns of a kind."""
     rng = np.random.default_rng(0)
-    if kind == "floats":
-        frame = pl.DataFrame({f"c{i}": rng.normal(size=rows) for i in range(COLUMNS)})
-    else:
-        frame = pl.DataFrame({f"c{i}": np.array(COLOURS)[rng.integers(0, 4, rows)] for i in range(COLUMNS)})
-    path = folder / f"{kind}-{rows}.{'parquet' if kind == 'parquet' else 'csv'}"
-    frame.write_parquet(path) if kind == "parquet" else frame.write_csv(path)
+    name, _, suffix = kind.partition(".")
+    if kind == "parquet":
+        name, suffix = "text", "parquet"
+    columns = [_column(name if name != "mixed" else MIXED[k % len(MIXED)], rows, rng) for k in range(COLUMNS)]
+    frame = pl.DataFrame({f"c{k}": column for k, column in enumerate(columns)})
+    path = folder / f"{name}-{rows}.{suffix or 'csv'}"
+    if suffix == "parquet":
+        frame.write_parquet(path)
+        return path
+    frame.write_csv(
+        path,
+        separator=";" if name == "commas" else ",",
+        quote_style="always" if name == "quoted" else "necessary",
+        line_terminator="\r\n" if name == "returns" else "\n",
+    )
+    if name == "comments":
+        path.write_bytes(b"# ten columns\n# of four colours\n" + path.read_bytes())
     return path
 
 
-def _wide(folder: Path, width: int) -> Path:
+MIXED = ("floats", "whole", "text", "dates", "words")
+START = np.datetime64("2000-01-01T00:00:00", "ms")
+WORDS = np.array([f"w{k:05d}" for k in range(900)])
+
+
+def _column(kind: str, rows: int, rng: np.random.Generator) -> pl.Series:
+    """Draw a column; what is no kind of numbers or dates is a colour."""
+    if kind == "floats":
+        return pl.Series(rng.normal(size=rows))
+    if kind == "commas":
+        texts = pl.Series(rng.normal(0, 100, rows).round(3)).cast(pl.String)
+        return texts.str.replace(".", ",", literal=True)
+    if kind == "whole":
+        return pl.Series(rng.integers(0, 10**6, rows))
+    if kind == "booleans":
+        return pl.Series(rng.integers(0, 2, rows).astype(bool))
+    if kind == "dates":
+        return pl.Series(START + rng.integers(0, 8000, rows) * np.timedelta64(1, "D")).cast(pl.Date)
+    if kind == "times":
+        moments = START + rng.integers(0, 8 * 10**8, rows) * np.timedelta64(1, "s")
+        return pl.Series(moments).dt.strftime("%Y-%m-%d %H:%M:%S")
+    if kind == "words":
+        return pl.Series(WORDS[rng.integers(0, len(WORDS), rows)])
+    colours = pl.Series(np.array(COLOURS)[rng.integers(0, 4, rows)])
+    return colours.cast(pl.Categorical) if kind == "dictionaries" else colours
+
+
+def _wide(folder: Path, width: int, kind: str) -> Path:
     rng = np.random.default_rng(0)
     cells = np.array(COLOURS)[rng.integers(0, 4, (20, width))]
-    path = folder / f"wide-{width}.csv"
-    path.write_text("\n".join([",".join(f"c{i}" for i in range(width)), *map(",".join, cells)]) + "\n")
+    path = folder / f"wide-{width}.{kind}"
+    if kind == "parquet":
+        pl.DataFrame({f"c{k}": column for k, column in enumerate(cells.T.tolist())}).write_parquet(path)
+    else:
+        lines = [",".join(f"c{i}" for i in range(width)), *map(",".join, cells)]
+        path.write_text("\n".join(lines) + "\n")
     return path

@@ -16,8 +16,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import lacunary as lac
+from lacunary.data import coded, large, parted, spelling
 from lacunary.data import delimited as text_files
-from lacunary.data import large, parted, spelling
 from lacunary.data import moments as moments_module
 from lacunary.data.column import Labels, Numbers, parse_numbers
 from lacunary.data.delimited import delimited
@@ -40,13 +40,17 @@ def quoted(cell: str) -> str:
     return cell if plain else '"' + cell.replace('"', '""') + '"'
 
 
-@pytest.fixture(autouse=True, params=[(0.0, 2**22), (1.0, 1)], ids=["texts", "categories, line by line"])
+@pytest.fixture(
+    autouse=True, params=[(0.0, 2**22, 64), (1.0, 1, 0)], ids=["texts", "categories, line by line"]
+)
 def _at_any_size(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
-    repeated, stretch = request.param
+    repeated, stretch, few = request.param
     monkeypatch.setattr(large, "LARGE", 0)
     monkeypatch.setattr(large, "TALL", 0)
     monkeypatch.setattr(large, "REPEATED", repeated)
-    monkeypatch.setattr(large, "FIRST", 3)
+    monkeypatch.setattr(coded, "FIRST", 3)
+    monkeypatch.setattr(coded, "SHORT", 0)
+    monkeypatch.setattr(coded, "FEW", few)
     monkeypatch.setattr(parted, "BLOCK", stretch)
     monkeypatch.setattr(parted, "DEEP", 1)
 
@@ -198,6 +202,33 @@ def test_cells_are_counted_in_pieces_of_any_size(
         assert not large._counts_match(short, ",", 3, "xyz")
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("x,y\r\n1,2\r\n3,\r\n", True),
+        ("x,y\r\n1,2\n3,4", True),
+        ("x,y\r\n1,2\r\n3,4\r", False),
+        ("x,y\r\n1\r,2\r\n", False),
+        ("x,y\r\n1,2\r\r\n", False),
+        ("\rx,y\n1,2\n", False),
+        ("x,y\r\n1,2\r\n\r\n", False),
+    ],
+)
+def test_carriage_returns_stand_before_line_ends_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, told: bool
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(text.encode())
+    for piece in range(1, 30):
+        monkeypatch.setattr(large, "PIECE", piece)
+        assert large._counts_match(path, ",", 2, "xy") == told
+    if told:
+        quick, slow = both(path)
+        assert quick is not None
+        for column, known in zip(quick, slow, strict=True):
+            same(column, known)
+
+
 @given(
     st.lists(
         st.sampled_from(["", "NA", "?", " ? ", "-9", "-9.0", "0", "-0", "+4", "1e3", "2.50", ".5", "nan"])
@@ -228,10 +259,27 @@ def test_many_texts_are_numbers_if_each_of_them_is_one(cells: list[str]) -> None
 @pytest.mark.parametrize("kind", [pl.String, pl.Categorical], ids=str)
 def test_codes_follow_the_first_rows_and_nulls_are_holes(kind: Any) -> None:
     texts = ["b", None, "a", "b", "c", None, "", "a"] * 5
-    levels, codes = large.coded(pl.Series("x", texts).cast(kind))
+    levels, codes = coded.coded(pl.Series("x", texts).cast(kind))
     assert levels == ["b", "a", "c", ""]
     assert codes.tolist() == [0, -1, 1, 0, 2, -1, 3, 1] * 5
-    assert large.coded(pl.Series("x", [None, None], dtype=pl.String).cast(kind))[0] == []
+    assert coded.coded(pl.Series("x", [None, None], dtype=pl.String).cast(kind))[0] == []
+
+
+@given(
+    texts=st.lists(st.sampled_from(["", "a", "b", "ä", "0" * 13, "0" * 13 + "1", None]), max_size=40),
+    first=st.integers(1, 40),
+    kind=st.sampled_from([pl.String, pl.Categorical]),
+    places=st.sampled_from([1, 2, 2**16]),
+)
+def test_texts_are_numbered_as_one_after_the_other_would_be(
+    texts: list[str | None], first: int, kind: Any, places: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(coded, "FIRST", first)
+        patch.setattr(coded, "PLACES", places)  # texts whose hashes agree in those bits are told apart, too
+        levels, codes = coded.numbered(pl.Series("x", texts, dtype=pl.String).cast(kind))
+    assert levels == list(dict.fromkeys(texts))
+    assert [levels[code] for code in codes] == texts
 
 
 def test_messages_are_those_of_the_slow_reader(tmp_path: Path) -> None:
@@ -263,6 +311,38 @@ def test_tables_are_the_same_whichever_reader(tmp_path: Path, monkeypatch: pytes
     np.testing.assert_array_equal(quick.reals, slow.reals)
     assert quick.decisions == tuple(said.replace("'-99'", "-99") for said in slow.decisions)  # texts there
     assert quick.notes == slow.notes
+
+
+LATE = """007 -04 +1.5 1e5 -0 3 NA ? nan inf -Infinity 1,234 1.5.2 abc 12345678901234567 1_000 1. .5 -- 5% $5
+1e400 123456789012345678901234567890.5 "007" 20240131 2024-01-31"""
+BASES = {"decimals": "{}.25", "holes": "{}.5", "whole": "{}", "text": "w{}", "dates": "2001-01-{:02d}"}
+
+
+@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize("odd", LATE.split())
+def test_an_odd_cell_behind_the_sample_is_read_as_the_slow_reader_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, base: str, odd: str
+) -> None:
+    monkeypatch.setattr(large, "SAMPLE", 4)
+    monkeypatch.setattr(large, "STATES", 3)
+    cells = [BASES[base].format(k % 28 + 1) for k in range(60)]
+    if base == "holes":
+        cells[3::7] = [""] * len(cells[3::7])
+    others = [f"{k}.125,07:{k % 60:02d}" for k in range(61)]
+    path = tmp_path / "late.csv"
+    rows = [*cells[:50], f'"{odd}"' if "," in odd else odd, *cells[50:]]
+    path.write_text("x,y,t\n" + "".join(f"{cell},{more}\n" for cell, more in zip(rows, others, strict=True)))
+    found: list[object] = []
+    for least in (0, 2**60):
+        monkeypatch.setattr(large, "LARGE", least)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                table = lac.read(path)
+                found.append((table.schema, table.decisions, table.notes, table.to_frame("dict")))
+            except lac.LacunaryError as problem:
+                found.append(str(problem))
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize("marks", [[], ["-9"], ["x"]])
@@ -514,4 +594,4 @@ def test_how_cells_begin_is_seen_in_pieces_of_any_size(
 def test_distinct_whole_numbers_far_apart_are_counted(tmp_path: Path) -> None:
     for far in (2**17, 2**33, 2**62):
         values = np.array([3, far, 3, far + 1, 4], dtype=np.int64)
-        assert large._many(values, 3, far + 1) == 4
+        assert large.distinct_integers(values, 3, far + 1) == 4

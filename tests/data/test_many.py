@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import gzip
+import math
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 import lacunary as lac
 from lacunary.data import large, many
-from lacunary.data.column import Labels
+from lacunary.data.column import Labels, Moments, Numbers
 from lacunary.data.moments import dated
 
 ROWS = 6_000
@@ -90,6 +95,49 @@ def test_clocks_and_decimal_commas_of_many_texts(tmp_path: Path) -> None:
     )
 
 
+@given(
+    st.lists(st.text("0159,-+. e\t", max_size=15).map(str.strip), min_size=1, max_size=12),
+    st.sampled_from([1, 7, 2**16]),
+)
+@example(["1,5", "0", "-0,25", "100"], 1)
+@example(["1,5", "00"], 7)
+@example(["1,5", "1,5,5"], 2**16)
+@example(["-,5"], 1)
+def test_lines_are_numbers_with_commas_where_the_pattern_says_so(texts: list[str], piece: int) -> None:
+    letters = np.frombuffer("".join(text + "\n" for text in texts).encode(), dtype=np.uint8)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(many, "PIECE", piece)
+        assert many._all_with_commas(letters) == all(re.search(many.COMMA, text) for text in texts)
+
+
+@given(
+    st.lists(
+        st.sampled_from(["1,5", "-2,25", "10,125", "7", "NA", "", " 3,5 ", "8", "2001-02-03"]), max_size=30
+    ),
+    st.sampled_from([frozenset({"", "NA"}), frozenset({"", "NA", "8"}), frozenset({"2001-02-03", ""})]),
+)
+def test_marks_of_holes_are_holes_whatever_they_look_like(texts: list[str], marks: frozenset[str]) -> None:
+    found = many.Reads().column("x", pl.Series("x", texts, dtype=pl.String), marks)
+    told = [text.strip() for text in texts]
+    gone = [text in marks for text in told]
+    if isinstance(found, Moments):
+        assert {*told} <= {"2001-02-03", *marks}
+        assert np.isnan(found.seconds).tolist() == gone
+    elif {"1,5", "-2,25"} & {*told} and "2001-02-03" not in {*told} - marks:  # commas part no thousands
+        assert isinstance(found, Numbers)
+        wanted = [math.nan if text in marks else float(text.replace(",", ".")) for text in told]
+        np.testing.assert_array_equal(found.values, wanted)
+    else:
+        assert found is None or " 3,5 " in texts
+
+
+def test_a_date_that_marks_a_hole_is_one() -> None:
+    texts = ["2001-02-03", "1999-01-01", "", "1999-01-01", "2001-02-04"]
+    found = many.Reads().column("x", pl.Series("x", texts), frozenset({"1999-01-01", ""}))
+    assert isinstance(found, Moments)
+    assert np.isnan(found.seconds).tolist() == [False, True, True, True, False]
+
+
 @pytest.mark.parametrize(
     "odd", ["2001-02-29 10:00:00", "2001-02-28 25:00:00", "2001-02-28_10:00:00", "soon", "2001-02-28 10:00"]
 )
@@ -146,7 +194,6 @@ def test_a_large_gzipped_file_is_read_as_the_file_itself_is(tmp_path: Path) -> N
 
 
 def test_booleans_of_polars_with_and_without_nulls(tmp_path: Path) -> None:
-    pl = pytest.importorskip("polars")
     frame = pl.DataFrame(
         {"a": [True, None, False], "b": [False, False, True], "none": pl.Series([None] * 3, dtype=pl.Boolean)}
     )

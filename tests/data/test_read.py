@@ -15,7 +15,7 @@ import pyarrow.parquet
 import pytest
 
 import lacunary as lac
-from lacunary.data import assemble, frame
+from lacunary.data import arrow, assemble, frame
 from lacunary.data.bare import Declared
 from lacunary.data.plain import from_mapping
 from lacunary.data.read import read
@@ -154,7 +154,7 @@ def test_parquet_keeps_declared_states_without_pyarrow(
     )
     written.write_parquet(tmp_path / "t.parquet")
     written.write_ipc(tmp_path / "t.arrow")
-    monkeypatch.setattr(frame, "find_spec", lambda name: None)
+    monkeypatch.setattr(arrow, "find_spec", lambda name: None)
     for path in tmp_path.iterdir():
         table = read(path, kinds={"k": "continuous"})
         assert table.schema["x"].states == tuple(states)
@@ -179,17 +179,61 @@ def test_categories_of_pandas_keep_their_order_in_parquet(tmp_path: Path) -> Non
 
 def test_arrow_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = read(COLUMNS)
-    arrow = table.to_frame("pyarrow")
-    pyarrow.parquet.write_table(arrow, tmp_path / "t.parquet")
-    pyarrow.feather.write_feather(arrow, str(tmp_path / "t.feather"))
+    native = table.to_frame("pyarrow")
+    pyarrow.parquet.write_table(native, tmp_path / "t.parquet")
+    pyarrow.feather.write_feather(native, str(tmp_path / "t.feather"))
     for path in tmp_path.iterdir():
         again = read(path)
         assert (again.schema, again.to_frame("dict")) == (table.schema, COLUMNS)
-    monkeypatch.setattr(frame, "find_spec", lambda name: None)
+    for module in (arrow, frame):
+        monkeypatch.setattr(module, "find_spec", lambda name: None)
     assert read(tmp_path / "t.parquet").to_frame("dict") == COLUMNS  # polars reads it, pyarrow or not
     with pytest.raises(ParameterError, match="polars is not installed"):
         table.to_frame("polars")
     assert table.to_frame() == COLUMNS  # without pandas, lists
+
+
+def test_wide_arrow_files_are_gone_through_a_few_times(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many = 400
+    wide = pl.DataFrame({f"c{k}": [k, None, 0, 1] if k % 2 else ["a", "b", None, "a"] for k in range(many)})
+    wide.write_parquet(tmp_path / "wide.parquet")
+    wide.write_ipc(tmp_path / "wide.arrow")
+    asked: list[int] = []
+    collect = pl.LazyFrame.collect
+
+    def counted(lazy: pl.LazyFrame, *given: Any, **named: Any) -> Any:
+        asked.append(1)
+        return collect(lazy, *given, **named)
+
+    monkeypatch.setattr(pl.LazyFrame, "collect", counted)
+    for path in tmp_path.iterdir():
+        asked.clear()
+        assert read(path).shape == (4, many)
+        assert len(asked) <= 4  # how many rows there are, then all columns together
+        monkeypatch.setattr(arrow, "TOGETHER", 1)
+        monkeypatch.setattr(arrow, "DEEP", 0)
+        found = read(path, drop=["c7"])
+        assert found.to_frame("polars").equals(read(wide, drop=["c7"]).to_frame("polars"))
+        monkeypatch.undo()
+        monkeypatch.setattr(pl.LazyFrame, "collect", counted)
+
+
+def test_a_column_that_cannot_be_one_hides_no_other(tmp_path: Path) -> None:
+    rows = {"lists": [[1], [2]], "x": [1.5, 2.5], "many": [[0], [1]], "y": ["a", "b"]}
+    pl.DataFrame(rows).write_parquet(tmp_path / "lists.parquet")
+    for source in (tmp_path / "lists.parquet", pl.DataFrame(rows), rows):
+        found = lac.examine(source)
+        assert [problem.split(",")[0] for problem in found.problems] == ["lists", "many"]
+        assert read(source, drop=["lists", "many"]).schema.names == ("x", "y")
+
+
+def test_long_integers_beside_nulls_are_not_rounded(tmp_path: Path) -> None:
+    keys = [2**60, None, 2**60 + 1, 2**60]
+    pl.DataFrame({"x": keys}).write_parquet(tmp_path / "keys.parquet")
+    for source in (tmp_path / "keys.parquet", pl.DataFrame({"x": keys})):
+        assert read(source).schema["x"].states == (2**60, 2**60 + 1)
 
 
 def test_arrays() -> None:

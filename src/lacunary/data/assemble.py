@@ -128,9 +128,10 @@ def _columns(
     if opened.streamed:
         yield from ((column.name, column) for column in opened.columns(wanted, marks))
         return
+    columns = iter(opened.columns(wanted, marks))
     for name in wanted:
         try:
-            yield name, next(iter(opened.columns([name], marks)))
+            yield name, next(columns)
         except LacunaryError as problem:
             yield name, problem
 

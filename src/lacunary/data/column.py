@@ -37,7 +37,10 @@ EXACT = 2**53
 """Whole numbers up to this size are exact as floats."""
 
 GLANCE = 2**10
-"""Cells that mostly tell whether numbers are whole."""
+"""Cells that mostly tell whether numbers are whole, or times those of midnight."""
+
+ABREAST = 16
+"""Levels up to which it is fastest to count each by itself, where codes are bytes."""
 
 # Integers with a leading zero, or longer than a float holds, are codes (postcodes, keys), not numbers.
 CODE = re.compile(r"^\s*[+-]?(?:0\d+|\d{16,})\s*$", re.MULTILINE)
@@ -83,6 +86,8 @@ class Labels:
 
     @cached_property
     def _observed(self) -> NDArray[np.int64]:
+        if len(self.levels) <= ABREAST and self.codes.itemsize == 1:
+            return np.array([np.count_nonzero(self.codes == k) for k in range(len(self.levels))])
         return np.bincount(self.codes + 1, minlength=len(self.levels) + 1)[1:]  # HOLE is −1
 
     def first_row(self, level: int) -> int:
@@ -140,7 +145,7 @@ class Numbers:
 
     def labels(self) -> Labels:
         """Return the distinct numbers as levels in ascending order; whole ones become integers."""
-        levels, codes = _distinct(self._seen)
+        levels, codes = self._distinct()
         if len(codes) < len(self):
             places = np.full(len(self), HOLE, dtype=codes.dtype)
             places[~np.isnan(self.values)] = codes
@@ -160,7 +165,7 @@ class Numbers:
     def counts(self) -> tuple[int, int]:
         """How many different numbers there are, and how many cells hold one."""
         seen = self._seen
-        steps = _steps(seen)
+        steps = self._steps(seen)
         return len(np.unique(seen)) if steps is None else int(np.count_nonzero(taken(steps))), len(seen)
 
     @cached_property
@@ -180,6 +185,27 @@ class Numbers:
         """The numbers without holes."""
         holes = np.isnan(self.values)
         return self.values[~holes] if holes.any() else self.values
+
+    def _distinct(self) -> tuple[NDArray[np.float64], NDArray[np.signedinteger]]:
+        """Distinct numbers in ascending order, and which each is; those close together are not sorted."""
+        seen = self._seen
+        steps = self._steps(seen)
+        if steps is None:
+            found, where = np.unique(seen, return_inverse=True)
+            return found, where.astype(np.int64)
+        present = np.flatnonzero(taken(steps))
+        rank = np.zeros(present[-1] + 1 if len(present) else 0, dtype=code_dtype([len(present)]))
+        rank[present] = np.arange(len(present))
+        levels = (present + self.bounds[0]).astype(np.float64, copy=False)
+        codes: NDArray[np.signedinteger] = rank.take(steps)
+        return levels, codes
+
+    def _steps(self, seen: NDArray[np.float64]) -> NDArray[np.int64] | None:
+        """Return how far whole numbers that lie close together are from the least; None of others."""
+        low, high = self.bounds
+        if not high - low < 2**16 or not self.whole:
+            return None
+        return (seen - low).astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -225,7 +251,8 @@ class Source:
     names
         The names of all columns.
     columns
-        From the names that are wanted and the marks of holes to those columns, in the order asked.
+        From the names that are wanted and the marks of holes to those columns, in the order asked. Unless
+        they are streamed, one that cannot be a column raises in its turn, and those behind it still come.
     library
         The data frame library the source belongs to, if any.
     path
@@ -290,7 +317,8 @@ def _of_ticks(name: str, array: NDArray[Any]) -> Column:
 
 def at_midnight(seconds: NDArray[np.float64]) -> bool:
     """Tell whether times are those of midnight alone, so that they are dates."""
-    return bool(np.all(np.isnan(seconds) | (seconds % 86400 == 0)))
+    parts = (seconds[:GLANCE], seconds[GLANCE:])
+    return all(bool(np.all(np.isnan(part) | (part % 86400 == 0))) for part in parts)
 
 
 def of_values(name: str, values: Iterable[Any]) -> Column:
@@ -378,27 +406,6 @@ def _plain(cells: list[Any]) -> list[Any]:
         # The nulls of pandas are known by name: pandas need not be installed.
         cells = [None if type(cell).__name__ in ("NAType", "NaTType") else cell for cell in cells]
     return [None if isinstance(cell, float) and cell != cell else cell for cell in cells]
-
-
-def _distinct(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.signedinteger]]:
-    """Distinct values in ascending order and the position of each value, without sorting if they are few."""
-    steps = _steps(values)
-    if steps is None:
-        levels, codes = np.unique(values, return_inverse=True)
-        return levels, codes.astype(np.int64)
-    present = np.flatnonzero(taken(steps))
-    rank = np.zeros(present[-1] + 1 if len(present) else 0, dtype=code_dtype([len(present)]))
-    rank[present] = np.arange(len(present))
-    return present + values.min(initial=np.inf), rank.take(steps)
-
-
-def _steps(values: NDArray[np.float64]) -> NDArray[np.int64] | None:
-    """Return how far whole numbers that lie close together are from the least; None of others."""
-    low, high = values.min(initial=np.inf), values.max(initial=-np.inf)
-    if high - low >= 2**16 or not np.all(values == np.floor(values)):
-        return None
-    steps: NDArray[np.int64] = (values - low).astype(np.int64)
-    return steps
 
 
 def taken(steps: NDArray[np.integer]) -> NDArray[np.bool_]:

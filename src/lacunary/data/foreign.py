@@ -27,7 +27,7 @@ from lacunary.budget import reserve
 from lacunary.data.apart import read_apart
 from lacunary.data.bounded import Bounded
 from lacunary.data.databases import read_database
-from lacunary.data.rewrite import rewrite
+from lacunary.data.rewrite import copied
 from lacunary.data.sheets import read_sheet
 from lacunary.data.tidy import CONTROL, Opening, look
 from lacunary.errors import BudgetError, FileError, ParameterError
@@ -73,12 +73,15 @@ class Laid(NamedTuple):
         What was done to it, and what is doubtful about it, a sentence each.
     name
         What it is called if it is a file that was written again.
+    delimiter
+        What parts its cells then.
     """
 
     source: Any
     said: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     name: str = ""
+    delimiter: str | None = None
 
 
 def is_url(source: Any) -> bool:
@@ -264,8 +267,8 @@ def laid_down(source: Any, how: Opening) -> Iterator[Laid]:
             yield Laid(path if raw is not None else source, done, found.notes, str(name) if done else "")
             return
         target = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lacunary-"))) / "table.csv"
-        more = rewrite(path, target, found, how, name)
-        yield Laid(target, (*done, *found.said, *more), found.notes, str(name))
+        more, delimiter = copied(path, target, found, how, name)
+        yield Laid(target, (*done, *found.said, *more), found.notes, str(name), delimiter)
 
 
 def _is_path(source: Any) -> bool:

@@ -1,25 +1,20 @@
-"""Data frames of any library, in and out. No other module knows them."""
+"""Data frames of any library, in and out."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunary.budget import reserve
-from lacunary.data.apart import reading
-from lacunary.data.batches import check_batches
 from lacunary.data.column import Column, Labels, Moments, Source, at_midnight, of_array, of_values
-from lacunary.data.large import coded
-from lacunary.data.pages import check_pages
 from lacunary.data.schema import Label, Variable
 from lacunary.data.table import HOLE, Table
-from lacunary.errors import FileError, ParameterError, SchemaError, TableError
+from lacunary.data.typed import of_dictionary, of_series
+from lacunary.errors import ParameterError, SchemaError, TableError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,14 +23,9 @@ if TYPE_CHECKING:
 
     Frame: TypeAlias = pd.DataFrame | pl.DataFrame | pa.Table | dict[str, list[Label | None]]
 
-__all__ = ["arrow_file", "column_of", "frame_of", "from_frame", "to_frame"]
-
-T = TypeVar("T")
+__all__ = ["frame_of", "from_frame", "to_frame"]
 
 LIBRARIES = ("pandas", "polars", "pyarrow", "dict")
-
-MAGIC = {".parquet": b"PAR1", ".pq": b"PAR1", ".feather": b"ARROW1", ".arrow": b"ARROW1", ".ipc": b"ARROW1"}
-"""How an Arrow file of each suffix begins."""
 
 
 def from_frame(native: object) -> Source:
@@ -56,98 +46,23 @@ def from_frame(native: object) -> Source:
         frame = frame.collect()
     names = {str(name): name for name in frame.columns}
 
+    def column(name: str) -> Column:
+        return _column(name, frame.get_column(names[name]))
+
     def columns(wanted: Sequence[str], marks: Collection[str]) -> Iterator[Column]:
-        return (_column(name, frame.get_column(names[name])) for name in wanted)
+        return map(column, wanted)
 
     library = frame.implementation.name.lower()  # its str was another in older releases
     return Source(tuple(map(str, frame.columns)), columns, library if library in LIBRARIES else None)
 
 
-def arrow_file(path: Path) -> Source:
-    """Return the columns of a Parquet, Feather or Arrow file."""
-    magic = MAGIC[path.suffix.lower()]
-    try:
-        with open(path, "rb") as file:
-            start = file.read(len(magic))
-    except OSError as error:
-        raise FileError(f"{path} cannot be read: {error.strerror or error}") from None
-    if start != magic:
-        raise FileError(f"{path} is not what its suffix says: it does not begin with {magic.decode()}")
-    import polars as pl
-
-    (check_pages if magic == b"PAR1" else check_batches)(path)
-    ask, reader = (
-        (pl.read_parquet_schema, pl.read_parquet) if magic == b"PAR1" else (pl.read_ipc_schema, pl.read_ipc)
-    )
-    kinds = _read(path, lambda: dict(ask(path)))
-    if len(set(kinds)) < len(kinds):
-        raise SchemaError("names of columns must be distinct")
-    _check_size(path, magic, len(kinds))
-
-    def columns(wanted: Sequence[str], marks: Collection[str]) -> Iterator[Column]:
-        # Of Arrow's dictionaries polars forgets the order, and what no row has.
-        kept = [name for name in wanted if kinds[name] == pl.Categorical and find_spec("pyarrow")]
-        found = _dictionaries(path, magic, kept) if kept else {}
-        others = [name for name in wanted if name not in found]  # polars up to 1 cannot read none of them
-        patterns = any(name == "*" or (name[:1], name[-1:]) == ("^", "$") for name in others)  # to polars
-        asked = None if patterns else others
-        frame: Any = _read(path, lambda: reader(path, columns=asked)) if others else None
-
-        def column(name: str) -> Column:  # a damaged text can break polars down as late as here
-            return _read(path, lambda: _column(name, _narwhal(frame.get_column(name))))
-
-        return (found.get(name) or column(name) for name in wanted)
-
-    return Source(tuple(kinds), columns, path=str(path))
-
-
-def _read(path: Path, ask: Callable[[], T]) -> T:
-    """Return what a file says, or raise an error that says it is damaged."""
-    from polars.exceptions import DuplicateError
-
-    with reading(path, path.suffix[1:]):
-        try:
-            return ask()
-        except DuplicateError as error:
-            raise SchemaError(f"names of columns must be distinct: {error}") from None
-
-
-def _dictionaries(path: Path, magic: bytes, names: Sequence[str]) -> dict[str, Column]:
-    """Return columns that are Arrow dictionaries, whose categories pyarrow keeps as they are."""
-    reader = import_module("pyarrow.parquet" if magic == b"PAR1" else "pyarrow.feather")
-    table = _read(path, lambda: reader.read_table(path, columns=list(names)))
-    return {name: _column(name, _narwhal(table.column(name))) for name in names}
-
-
-def _narwhal(series: Any) -> Any:
-    import narwhals as nw
-
-    return nw.from_native(series, series_only=True)
-
-
-def _check_size(path: Path, magic: bytes, columns: int) -> None:
-    """Refuse a file that is larger than memory once it is unpacked, as far as it says so itself."""
-    import polars as pl
-
-    scan = pl.scan_parquet if magic == b"PAR1" else pl.scan_ipc
-    rows = _read(path, lambda: scan(path).select(pl.len()).collect().item())
-    # A column of one value is nothing in a file, and a number in every row of a table.
-    size = max(3.0 * path.stat().st_size, 8.0 * rows * columns)
-    reserve(size, f"{path}: its table", "read fewer rows or columns")
-
-
-def column_of(name: str, series: Any) -> Column:
-    """Return one column of a frame."""
-    import narwhals as nw
-
-    return _column(name, nw.from_native(series, series_only=True))
-
-
 def _column(name: str, series: Any) -> Column:
     import narwhals as nw
 
-    if series.implementation.is_polars():  # which takes names such as * and ^a$ for patterns
-        series = series.alias("")
+    if series.implementation.is_polars():
+        return of_series(name, series.to_native())
+    if series.implementation.is_pyarrow() and series.dtype == nw.Categorical:
+        return of_dictionary(name, series.to_native())
     if series.dtype in (nw.Categorical, nw.Enum):
         return _categories(name, series)
     if series.dtype.is_decimal():
@@ -156,12 +71,6 @@ def _column(name: str, series: Any) -> Column:
         return of_array(name, series.to_numpy())
     if series.dtype in (nw.Datetime, nw.Date, nw.Duration):
         return _moments(name, series)
-    if series.dtype == nw.Boolean and series.implementation.is_polars() and series.count():
-        codes = series.to_native().cast(int).fill_null(HOLE).to_numpy()
-        return Labels(name, (False, True), codes, "booleans", declared=True)
-    if series.dtype == nw.String and series.implementation.is_polars():
-        levels, codes = coded(series.to_native())
-        return Labels(name, tuple(levels), codes)
     return of_values(name, series.to_list())
 
 
@@ -185,34 +94,24 @@ def _moments(name: str, series: Any) -> Column:
 
 def _local(series: Any) -> Any:
     """Return times with a zone in pandas' own type: of Arrow's some releases make those of UTC."""
+    import narwhals as nw
+
     native = series.to_native()
     if series.implementation.is_pandas() and str(native.dtype).endswith("[pyarrow]"):
-        return _narwhal(native.astype(f"datetime64[us, {series.dtype.time_zone}]"))
+        return nw.from_native(native.astype(f"datetime64[us, {series.dtype.time_zone}]"), series_only=True)
     return series
 
 
 def _categories(name: str, series: Any) -> Column:
-    """Return categories in the order the library keeps them; polars' plain Categorical keeps none."""
+    """Return categories in the order the library keeps them."""
     native = series.to_native()
-    if series.implementation.is_pandas_like():
-        levels, codes, ordered = (
-            native.cat.categories.tolist(),
-            native.cat.codes.to_numpy(),
-            native.cat.ordered,
-        )
-    elif series.implementation.is_pyarrow() and len(native):
-        array = native.combine_chunks()
-        levels, ordered = array.dictionary.to_pylist(), array.type.ordered
-        codes = array.indices.cast("int64").fill_null(HOLE).to_numpy(zero_copy_only=False)
-    elif hasattr(native.dtype, "categories") and type(native.dtype).__name__ == "Enum":
-        levels, ordered = native.dtype.categories.to_list(), True
-        codes = native.to_physical().cast(int).fill_null(HOLE).to_numpy()
-    else:
+    if not series.implementation.is_pandas_like():
         return of_values(name, series.to_list())
+    levels, codes = native.cat.categories.tolist(), native.cat.codes.to_numpy()
     if None in levels:
         return of_values(name, series.to_list())
     labels = tuple(level if isinstance(level, Label) else str(level) for level in levels)
-    return Labels(name, labels, codes, "categories", declared=True, ordered=bool(ordered))
+    return Labels(name, labels, codes, "categories", declared=True, ordered=bool(native.cat.ordered))
 
 
 def to_frame(table: Table, library: str | None = None, *, weights: str | None = None) -> Frame:

@@ -9,13 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.data.coded import categories, numbered
 from lacunary.data.column import (
     CODE,
     WHOLE,
@@ -32,12 +34,13 @@ from lacunary.data.column import (
 from lacunary.data.many import Reads
 from lacunary.data.parted import Parted, head, parted
 from lacunary.data.spelling import looks_pointed, may_be_pointed
-from lacunary.data.table import HOLE, code_dtype
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["LARGE", "TEXTS", "coded", "columns_of", "is_plain", "is_regular"]
+__all__ = ["LARGE", "TEXTS", "columns_of", "distinct_integers", "is_plain", "is_regular"]
+
+T = TypeVar("T")
 
 LARGE = 2**18
 """Bytes from which a file is worth loading polars for."""
@@ -57,9 +60,6 @@ TEXTS = 2**16
 PIECE = 2**18
 """Bytes that are looked through at a time: they stay in the processor's cache."""
 
-FIRST = 2**12
-"""Rows in which most texts of a column appear."""
-
 REPEATED = 0.85
 """Share of distinct texts in the sample up to which a column is read as categories."""
 
@@ -68,6 +68,15 @@ OFTEN = 300
 
 AS_TEXT = Reads(kept=lambda name: True)
 """Nothing but plain numbers is read from texts."""
+
+TRIES = 4
+"""Times that a file is read with fewer columns as numbers, before all that begin so are read as text."""
+
+NO_NUMBER = re.compile(r"`(?P<cell>.*?)` as dtype .* at column '(?P<column>.*)' \(column number", re.DOTALL)
+"""How polars says which cell is no number."""
+
+SPAN = 2**20
+"""Whole numbers that lie no farther apart are counted by a flag for each."""
 
 LONGEST = 1e15
 """Numbers below have so few digits that floats keep all of them."""
@@ -170,7 +179,7 @@ def _labels(name: str, column: pl.Series, marks: frozenset[str], points: bool) -
             tried = True
             if (numbers := _measured(column, marks)) is not None:
                 return replace(numbers, name=name)
-    levels, codes = _numbered(column)
+    levels, codes = numbered(column)
     texts = ["" if level is None else level for level in levels]
     if not tried and len(set(texts)) > TEXTS:
         numbers = _measured(column.cast(pl.String).fill_null(""), marks)
@@ -192,17 +201,17 @@ def _whole(name: str, column: pl.Series, mark: str, marks: frozenset[str]) -> La
     if max(-low, high) >= LONGEST or (empty and mark not in marks):
         return _labels(name, column.cast(pl.String).fill_null(mark), marks, False)
     seen = column.drop_nulls() if empty else column
-    distinct = _many(seen.to_numpy(), low, high)
+    distinct = distinct_integers(seen.to_numpy(), low, high)
     few = distinct + (empty > 0) <= TEXTS
     told = (mark,) if few and empty else ()
     numbers = Numbers(name, column.cast(pl.Float64).to_numpy(), marks=told, plain=few)
     return numbers.knowing(bounds=(float(low), float(high)), counts=(distinct, len(seen)), whole=True)
 
 
-def _many(values: NDArray[np.int64], low: int, high: int) -> int:
+def distinct_integers(values: NDArray[np.integer], low: int, high: int) -> int:
     """Return how many different whole numbers there are, from a low to a high one."""
-    if high - low < max(2**16, 8 * len(values)):  # no more memory than they take themselves
-        return int(np.count_nonzero(taken(values - low)))
+    if high - low < max(SPAN, 8 * len(values)):  # no more memory than they take themselves
+        return int(np.count_nonzero(taken(values - low if low else values)))
     ordered = np.sort((values - low).astype(np.uint32) if high - low < 2**32 else values)
     return 1 + int(np.count_nonzero(ordered[1:] != ordered[:-1]))
 
@@ -215,56 +224,6 @@ def _measured(texts: pl.Series, marks: frozenset[str]) -> Numbers | None:
     if texts.head(2 * TEXTS).n_unique() > TEXTS or (len(texts) > 2 * TEXTS and texts.n_unique() > TEXTS):
         return replace(numbers, marks=())
     return None if numbers.whole or _spell_numbers(marks) or may_be_pointed(cells) else numbers
-
-
-def coded(texts: pl.Series) -> tuple[list[str], NDArray[np.signedinteger]]:
-    """Return distinct texts or categories in the order in which they first appear, and each row's."""
-    levels, codes = _numbered(texts)
-    if None not in levels:
-        return [str(level) for level in levels], codes
-    empty = levels.index(None)
-    where = np.arange(len(levels), dtype=codes.dtype)
-    where[empty + 1 :] -= 1
-    where[empty] = HOLE
-    return [str(level) for level in levels if level is not None], where.take(codes)
-
-
-def _numbered(column: pl.Series) -> tuple[list[str | None], NDArray[np.signedinteger]]:
-    """Return the distinct texts of a column in the order in which they first appear, and each row's.
-
-    A null is one of them, None. Texts get numbers from polars, in an order that depends on its threads; what
-    they are here depends on the rows alone.
-    """
-    import polars as pl
-
-    if column.dtype == pl.String:
-        column = column.cast(_categories())
-    numbers = column.to_physical().cast(pl.UInt32)
-    size = int(numbers.max() or 0) + 2  # type: ignore[arg-type]
-    own = (numbers.fill_null(size - 1) if numbers.null_count() else numbers).to_numpy()
-    present = np.flatnonzero(np.bincount(own, minlength=size))
-    rows = _first_rows(own, size, len(present))[present]
-    order = np.argsort(rows)
-    place = np.full(size, HOLE, dtype=code_dtype([len(present)]))
-    place[present[order]] = np.arange(len(present))
-    return column.gather(rows[order]).cast(pl.String).to_list(), place.take(own)
-
-
-def _first_rows(numbers: NDArray[np.integer], size: int, distinct: int) -> NDArray[np.int64]:
-    """Return the first row of every number below a size; there are so many distinct ones, mostly early."""
-    for many in (FIRST, 4 * FIRST, 16 * FIRST, len(numbers)):
-        rows = np.full(size, -1)
-        rows[numbers[:many][::-1]] = np.arange(min(many, len(numbers)) - 1, -1, -1)
-        if np.count_nonzero(rows >= 0) == distinct:
-            break
-    return rows
-
-
-def _categories() -> Any:
-    """Return a type of categories which no other column shares, so that their numbers are small."""
-    import polars as pl
-
-    return pl.Categorical(pl.Categories.random()) if hasattr(pl, "Categories") else pl.Categorical
 
 
 def _numbers(texts: pl.Series, marks: frozenset[str]) -> Numbers | None:
@@ -326,28 +285,81 @@ def _wanted(
     if len(chosen) < len(names):  # else columns are named in vain, at the cost of the file's size in memory
         how["columns"] = chosen
     types = {name: kind for name in chosen if (kind := _type(own[name], points)) is not None}
-    found: Parted | None = None
-    beside: dict[str, str] = {}
+    begins: dict[str, tuple[bool, str]] = {}
     if not points and not _spell_numbers(marks):
         begins = {name: start for name in chosen if (start := _begins(own[name], marks)) is not None}
-        found, beside = _plainly(path, delimiter, chosen, types, begins, marks, how)
+    file = _File(path, delimiter, chosen, marks, how)
+    for _ in range(TRIES):
+        found, beside = _typed(file, types, begins)
+        if found is None:
+            return None
+        if not (odd := _odd(file, found)):
+            return _checked(dict(zip(wanted, chosen, strict=True)), found, beside, marks, points, reads)
+        types, begins = _without(types, odd), _without(begins, odd)
+    return None
+
+
+@dataclass(frozen=True)
+class _File:
+    """A file, the columns chosen, by the names polars has for them, and how polars is told to read it."""
+
+    path: Path
+    delimiter: str
+    chosen: Sequence[str]
+    marks: frozenset[str]
+    how: dict[str, Any]
+
+    @cached_property
+    def written(self) -> tuple[bool, bool]:
+        """See `_written`."""
+        return _written(self.path, self.delimiter)
+
+    def parted(self, **more: Any) -> Parted:
+        """Return the columns as polars parts them."""
+        return parted(self.path, self.chosen, {**self.how, **more})
+
+
+def _without(known: dict[str, T], names: Collection[str]) -> dict[str, T]:
+    return {name: value for name, value in known.items() if name not in names}
+
+
+def _odd(file: _File, found: Parted) -> set[str]:
+    """Return the columns of measurements that are to be looked at as text.
+
+    NaN and infinities are spelled out there, and may mean something else; or a whole number may be a code,
+    with a zero before it or more digits than a number keeps.
+    """
+    odd = set(found.infinite)
+    for name in found.whole - odd:
+        low, high = Numbers(name, found.measured(name)).bounds
+        if max(-low, high) >= LONGEST or (not file.written[0] and _has_codes(file, name)):
+            odd.add(name)
+    return odd
+
+
+def _has_codes(file: _File, name: str) -> bool:
+    """Whether a cell of a column is a code."""
+    texts = parted(file.path, [name], {**file.how, "columns": [name]}).series[name]
+    return bool(texts.str.contains(CODE.pattern).any())
+
+
+def _typed(
+    file: _File, types: dict[str, Any], begins: dict[str, tuple[bool, str]]
+) -> tuple[Parted | None, dict[str, str]]:
+    """Return a file with numbers read as such, and the marks beside them; nothing if that cannot be."""
+    import polars as pl
+
+    found, beside = _plainly(file, types, begins) if begins else (None, {})
+    if found is not None:
+        return found, beside
     for less in (types, {name: kind for name, kind in types.items() if kind != pl.Float64}):
-        if found is None:  # a cell that is no number, such as NA
-            with suppress(pl.exceptions.PolarsError):
-                found = parted(path, chosen, {**how, "schema_overrides": less})
-    if found is None or found.infinite:
-        return None  # NaN and infinities are spelled out in text files, and may mean something else
-    return _checked(dict(zip(wanted, chosen, strict=True)), found, beside, marks, points, reads)
+        with suppress(pl.exceptions.PolarsError):  # a cell that is no number, such as NA
+            return file.parted(schema_overrides=less), {}
+    return None, {}
 
 
 def _plainly(
-    path: Path,
-    delimiter: str,
-    chosen: Sequence[str],
-    types: dict[str, Any],
-    begins: dict[str, tuple[bool, str]],
-    marks: frozenset[str],
-    how: dict[str, Any],
+    file: _File, types: dict[str, Any], begins: dict[str, tuple[bool, str]]
 ) -> tuple[Parted | None, dict[str, str]]:
     """Return a file with plain numbers read as such, and the marks beside them; nothing if that cannot be.
 
@@ -355,13 +367,13 @@ def _plainly(
     """
     import polars as pl
 
-    begins, written = dict(begins), None
     shown = {mark for _, mark in begins.values() if mark}
     common = shown.pop() if len(shown) == 1 else ""
+    tries = 0
     while begins:
         beside = dict.fromkeys(begins, "")
         if common or shown or any(whole for whole, _ in begins.values()):
-            plain, empty = written = written or _written(path, delimiter)
+            plain, empty = file.written
             beside = {
                 name: mark or ("" if whole and empty else common)
                 for name, (whole, mark) in begins.items()
@@ -370,18 +382,23 @@ def _plainly(
         told = {name: mark for name, mark in beside.items() if mark}
         kinds = {name: pl.Int64 if begins[name][0] else pl.Float64 for name in beside}
         try:
-            own = {"schema_overrides": {**types, **kinds}, "null_values": told or None}
-            frame = parted(path, chosen, {**how, **own})
+            frame = file.parted(schema_overrides={**types, **kinds}, null_values=told or None)
         except pl.exceptions.PolarsError as error:
-            met = re.search("`(.*?)`", str(error))  # it names the cell that is no number
-            if not beside or common or shown or met is None or met[1] not in marks:
+            met = NO_NUMBER.search(str(error))
+            if met is None:
                 return None, {}
-            common = met[1]
+            if met["cell"] in file.marks and beside and not common and not shown:
+                common = met["cell"]
+                continue
+            tries += 1  # the column with that cell is text, others need not be
+            if tries == TRIES or met["column"] not in begins:
+                return None, {}
+            types, begins = _without(types, [met["column"]]), _without(begins, [met["column"]])
             continue
-        doubtful = {name for name in told if name in frame.places and _is_doubtful(frame, name, empty, marks)}
+        doubtful = {n for n in told if n in frame.places and _is_doubtful(frame, n, empty, file.marks)}
         if not doubtful:
             return frame, beside
-        begins = {name: found for name, found in begins.items() if name not in doubtful}
+        begins = _without(begins, doubtful)
     return None, {}
 
 
@@ -437,7 +454,7 @@ def _type(texts: pl.Series, points: bool) -> Any:
     if not points and _measures(texts):
         return pl.Float64
     repeats = texts.n_unique() <= min(OFTEN, REPEATED * len(texts))
-    return _categories() if repeats and hasattr(pl, "Categories") else None
+    return categories() if repeats and hasattr(pl, "Categories") else None
 
 
 def _measures(texts: pl.Series) -> bool:
@@ -458,8 +475,9 @@ def _are_decimals(cells: Sequence[str]) -> bool:
 def _counts_match(path: Path, delimiter: str, width: int, wanted: Sequence[object]) -> bool:
     """Whether a file without quotes has as many delimiters as its lines need, and all columns are wanted.
 
-    Where all are wanted polars refuses a line with too many cells, so that none can have too few; but for
-    one without an end, the last, in which it overlooks an empty cell: that one is counted by itself.
+    A carriage return may stand before the end of a line. Where all are wanted polars refuses a line with too
+    many cells, so that none can have too few; but for one without an end, the last, in which it overlooks an
+    empty cell: that one is counted by itself.
     """
     breaks, parted, tail, part, last = 0, 0, 0, delimiter.encode(), NEWLINE
     if len(wanted) < width:
@@ -468,13 +486,19 @@ def _counts_match(path: Path, delimiter: str, width: int, wanted: Sequence[objec
     signs = np.frombuffer(buffer, dtype=np.uint8)
     with open(path, "rb", buffering=0) as file:
         while many := file.readinto(buffer):
-            if any(buffer.find(sign, 0, many) >= 0 for sign in (b'"', b"\r", b"\0")):
+            if any(buffer.find(sign, 0, many) >= 0 for sign in (b'"', b"\0")):
                 return False
+            if last == RETURN and buffer[0] != NEWLINE:
+                return False
+            if buffer.find(b"\r", 0, many - 1) >= 0:
+                returns = signs[: many - 1] == RETURN
+                if np.any(returns & (signs[1:many] != NEWLINE)):
+                    return False
             breaks += int(np.count_nonzero(signs[:many] == NEWLINE))
             parted += int(np.count_nonzero(signs[:many] == part[0]))
             end, last = buffer.rfind(b"\n", 0, many), buffer[many - 1]
             tail = buffer.count(part, end + 1, many) + (tail if end < 0 else 0)
-    if last != NEWLINE and tail != width - 1:
+    if last == RETURN or (last != NEWLINE and tail != width - 1):
         return False
     return parted == (width - 1) * (breaks + (last != NEWLINE))
 
@@ -565,7 +589,7 @@ def _scan(
             return None
         found = _where(here, signs[1:-1])
         opened = found == QUOTE
-        within = np.logical_xor.accumulate(opened) ^ bool(inside)
+        within = np.bitwise_xor.accumulate(opened.view(np.uint8)).view(np.bool_) ^ bool(inside)
         inside = (inside + int(np.count_nonzero(opened))) % 2
         found = _where(found, ~(within | opened))
     else:

@@ -7,16 +7,19 @@ it, is what `lacunary.data.bare` would make of the texts; what it would make any
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.data.column import Moments, Numbers
-from lacunary.data.moments import Dated, by_stencil
+from lacunary.data.moments import by_stencil
+from lacunary.data.schema import Label
 from lacunary.data.spelling import Spelling, spelled
+from lacunary.data.stencil import bytes_of
 from lacunary.data.wording import holes_told
 
 if TYPE_CHECKING:
@@ -25,6 +28,14 @@ if TYPE_CHECKING:
 __all__ = ["Reads"]
 
 AS_IT_SEEMS = Spelling()
+
+NEWLINE, PART, MINUS, ZERO = b"\n,-0"
+
+DIGITS = 15
+"""Digits before a decimal comma."""
+
+PIECE = 2**16
+"""Letters that are looked through at a time."""
 
 SAMPLE = 200
 """Texts that are looked at before all are."""
@@ -47,7 +58,7 @@ class Reads:
     """
 
     spelling: Spelling = AS_IT_SEEMS
-    kept: Callable[[str], bool] = bool
+    kept: Callable[[str], bool] = lambda name: False
 
     def column(self, name: str, texts: pl.Series, marks: frozenset[str]) -> Moments | Numbers | None:
         """Return many texts as what all of them are but marks of holes; None if they are something else."""
@@ -58,63 +69,115 @@ class Reads:
         ]
         if not told:
             return None
-        if self.spelling.dates_of(name) != "text" and (found := self._moments(name, texts, told, marks)):
-            return found
-        return self._numbers(name, texts, told, marks)
+        if self.spelling.dates_of(name) != "text" and self._dated_by(told):
+            for cells in _looks(texts, marks):
+                if found := self._moments(name, cells, len(told[0])):
+                    return found
+        if self._may_have_commas(told):
+            for cells in _looks(texts, marks):
+                if numbers := self._numbers(name, cells, told):
+                    return numbers
+        return None
 
-    def _moments(self, name: str, texts: pl.Series, told: list[str], marks: frozenset[str]) -> Moments | None:
-        width = len(told[0])
-        if {*map(len, told)} != {width} or self._dated("".join(told), width) is None:
+    def _moments(self, name: str, cells: _Cells, width: int) -> Moments | None:
+        letters = cells.letters
+        if letters is None or letters.size != len(cells.texts) * (width + 1):
             return None
-        cells, seen, gone = _without(texts, marks)
-        found = self._dated(cells.str.join("").item(), width) if _alike(cells, width) else None
+        lines = letters.reshape(-1, width + 1)
+        if not (lines[:, width] == NEWLINE).all():
+            return None
+        found = by_stencil(lines[:, :width], self.spelling.day_first)
         if found is None:
             return None
-        wall = None if found.wall is None else _laid(found.wall, seen)
-        said = f"; {found.said}{holes_told(gone)}"
-        return Moments(name, _laid(found.seconds, seen), found.kind, found.zone, wall, said, found.doubt)
+        wall = None if found.wall is None else _laid(found.wall, cells.seen)
+        said = f"; {found.said}{holes_told(cells.gone)}"
+        seconds = _laid(found.seconds, cells.seen)
+        return Moments(name, seconds, found.kind, found.zone, wall, said, found.doubt)
 
-    def _dated(self, joined: str, width: int) -> Dated | None:
-        if not joined.isascii():
-            return None
-        cells = np.frombuffer(joined.encode(), dtype=np.uint8).reshape(-1, width)
-        return by_stencil(cells, self.spelling.day_first)
+    def _dated_by(self, told: list[str]) -> bool:
+        """Whether texts are all written by one stencil."""
+        letters = bytes_of(told)
+        return letters is not None and by_stencil(letters, self.spelling.day_first) is not None
 
-    def _numbers(self, name: str, texts: pl.Series, told: list[str], marks: frozenset[str]) -> Numbers | None:
+    def _may_have_commas(self, told: list[str]) -> bool:
+        """Whether texts are numbers, some of them with a comma that may be a decimal one."""
+        how = self.spelling
+        if how.decimal == "." or how.thousands == "," or "," not in "".join(told):
+            return False
+        return spelled(told, how) is not None
+
+    def _numbers(self, name: str, cells: _Cells, told: list[str]) -> Numbers | None:
         import polars as pl
 
-        how = self.spelling
-        if (
-            how.decimal == "."
-            or how.thousands == ","
-            or "," not in "".join(told)
-            or spelled(told, how) is None
-        ):
+        texts, lengths = cells.texts, cells.texts.str.len_bytes()
+        short = int(lengths.max() or 0) <= DIGITS  # type: ignore[arg-type]
+        if short and (cells.letters is None or not _all_with_commas(cells.letters)):
             return None
-        cells, seen, gone = _without(texts, marks)
-        if not cells.str.contains(COMMA).all():
+        if not short and not texts.str.contains(COMMA).all():
             return None
-        if not any(map(NO_THOUSANDS.search, told)) and not cells.str.contains(NO_THOUSANDS.pattern).any():
+        if not any(map(NO_THOUSANDS.search, told)) and not texts.str.contains(NO_THOUSANDS.pattern).any():
             return None
-        values = cells.str.replace(",", ".", literal=True).cast(pl.Float64).to_numpy()
-        longest = int(cells.str.len_bytes().arg_max() or 0)
-        said = f"; {cells[longest]!r} is read as {values[longest]:.12g}{holes_told(gone)}"
-        return Numbers(name, _laid(values, seen), said=said)
+        values = texts.str.replace(",", ".", literal=True).cast(pl.Float64).to_numpy()
+        longest = int(lengths.arg_max() or 0)
+        said = f"; {texts[longest]!r} is read as {values[longest]:.12g}{holes_told(cells.gone)}"
+        return Numbers(name, _laid(values, cells.seen), said=said)
 
 
-def _without(texts: pl.Series, marks: frozenset[str]) -> tuple[pl.Series, pl.Series | None, list[str]]:
-    """Return the texts that are no marks of holes, where these stand if not everywhere, and the marks."""
+@dataclass(frozen=True)
+class _Cells:
+    """Texts of a column, where these stand if not everywhere, and the marks of holes elsewhere."""
+
+    texts: pl.Series
+    seen: pl.Series | None = None
+    gone: Sequence[Label] = ()
+
+    @cached_property
+    def letters(self) -> NDArray[np.uint8] | None:
+        """Their letters, each text with a line end behind it; None if others than ASCII's are among them."""
+        joined = self.texts.str.join("\n").item() + "\n"
+        letters = np.frombuffer(joined.encode(), dtype=np.uint8) if joined.isascii() else None
+        if letters is None or np.count_nonzero(letters == NEWLINE) != len(self.texts):
+            return None
+        return letters
+
+
+def _looks(texts: pl.Series, marks: frozenset[str]) -> Iterator[_Cells]:
+    """Yield all texts, if no mark of holes is read as what they are, and then those that are no marks."""
+    if not any(map(str.isdigit, "".join(marks))):
+        yield _Cells(texts)
     cells = texts.str.strip_chars()
     empty = cells.is_in(list(marks))
     if not empty.any():
-        return cells, None, []
-    return cells.filter(~empty), ~empty, cells.filter(empty).unique(maintain_order=True).to_list()
+        yield _Cells(cells)
+    else:
+        gone = cells.filter(empty).unique(maintain_order=True).to_list()
+        yield _Cells(cells.filter(~empty), ~empty, gone)
 
 
-def _alike(cells: pl.Series, width: int) -> bool:
-    """Whether all texts have so many letters."""
-    lengths = cells.str.len_bytes()
-    return bool(lengths.min() == width == lengths.max())
+def _all_with_commas(letters: NDArray[np.uint8]) -> bool:
+    """Whether all lines are numbers as `COMMA` has them, if none has more than `DIGITS` letters."""
+    begin = 0
+    while begin < len(letters):  # some lines at a time, which stay in the processor's cache
+        rest = letters[begin + PIECE - 1 : begin + PIECE + DIGITS]
+        end = begin + PIECE + int(np.argmax(rest == NEWLINE)) if len(rest) else len(letters)
+        if not _are_with_commas(letters[begin:end]):
+            return False
+        begin = end
+    return True
+
+
+def _are_with_commas(letters: NDArray[np.uint8]) -> bool:
+    around = np.concatenate([np.frombuffer(b"\n", dtype=np.uint8), letters])
+    digit, comma, minus, end = around - ZERO < 10, around == PART, around == MINUS, around == NEWLINE
+    if not (digit | comma | minus | end).all() or np.any(minus[1:] & ~end[:-1]):
+        return False
+    # A comma stands behind a digit, as the end of a line does, and before one, as a minus does.
+    if np.any((comma | end)[1:] & ~digit[:-1]) or np.any((comma | minus)[:-1] & ~digit[1:]):
+        return False
+    if np.any((end | minus)[:-2] & (around[1:-1] == ZERO) & digit[2:]):
+        return False
+    signs = around[comma | end]
+    return not np.any((signs[1:] == PART) & (signs[:-1] == PART))
 
 
 def _laid(values: NDArray[np.float64], seen: pl.Series | None) -> NDArray[np.float64]:

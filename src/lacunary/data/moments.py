@@ -184,7 +184,8 @@ def _dated_at_once(
             return None
         seconds += clock
         if "f" in found:
-            ticks = 10**6 * seconds.astype(np.int64) + found["f"] * 10 ** (6 - len(form["f"]))
+            part = found["f"].astype(np.int64) * 10 ** (6 - len(form["f"]))
+            ticks = 10**6 * seconds.astype(np.int64) + part
             if np.abs(ticks).max() >= 2**53:  # which doubles do not hold
                 return None
             seconds = ticks.astype(np.float64) / 1e6  # which is exact: so the quotient rounds once
@@ -195,12 +196,13 @@ def _dated_at_once(
 
 def _clock_of(found: Parts) -> NDArray[np.float64] | None:
     """Return the whole seconds since midnight of times; None if one is none."""
-    hour, minute = found["H"], found["M"]
-    second = found.get("S", np.zeros_like(hour))
-    if hour.max() > 24 or minute.max() > 59 or second.max() > 60:
+    hour, minute, second = found["H"], found["M"], found.get("S")
+    if hour.max() > 24 or minute.max() > 59 or (second is not None and second.max() > 60):
         return None
-    out: NDArray[np.float64] = 3600.0 * hour + 60.0 * minute + second
-    return out
+    out: NDArray[np.int32] = 3600 * hour.astype(np.int32) + 60 * minute.astype(np.int32)
+    if second is not None:
+        out += second
+    return out.astype(np.float64)
 
 
 def _said(text: str, moment: datetime, timed: bool, zone: str) -> str:
@@ -261,7 +263,11 @@ def _dates(
 
 
 def _order(
-    a: NDArray[np.int64], b: NDArray[np.int64], sep: str, text: Callable[[int], str], day_first: bool | None
+    a: NDArray[np.integer],
+    b: NDArray[np.integer],
+    sep: str,
+    text: Callable[[int], str],
+    day_first: bool | None,
 ) -> tuple[str | None, str]:
     """Return "day first" or "month first", None if neither holds for all cells, and what is doubtful.
 
@@ -418,12 +424,15 @@ KINDS: tuple[tuple[str, type | tuple[type, ...], Callable[[Any], float]], ...] =
 
 def measured(moments: Moments, unit: str | None = None) -> Numbers:
     """Return moments as numbers in a unit such as "days since 2024-01-31"; by default since the first."""
-    seen = moments.seconds[np.isfinite(moments.seconds)]
+    finite = np.isfinite(moments.seconds)
+    seen = moments.seconds if finite.all() else moments.seconds[finite]
     word, start = _parsed(unit) or _natural(moments, seen)
     name = f"{word} since midnight" if moments.kind == "times of day" else word
     if moments.kind in ("dates", "times"):
         name = f"{word} since {_shown(start, moments)}"
-    return Numbers(moments.name, (moments.seconds - start) / SECONDS[word], unit or name)
+    values = moments.seconds - start
+    values /= SECONDS[word]
+    return Numbers(moments.name, values, unit or name)
 
 
 def seconds_of(values: NDArray[np.float64], unit: str) -> NDArray[np.float64] | None:

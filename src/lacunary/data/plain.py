@@ -47,7 +47,7 @@ def from_mapping(given: Mapping[Any, Any]) -> Source:
 
     def columns(wanted: Sequence[str], marks: Collection[str]) -> Iterator[Column]:
         by_name = {str(name): values for name, values in given.items()}
-        return (_column(name, by_name[name]) for name in wanted)
+        return map(_column, wanted, [by_name[name] for name in wanted])
 
     return Source(tuple(map(str, given)), columns)
 

@@ -268,7 +268,7 @@ def _laid_down(source: Any, how: Reading) -> Assembled:
         else:
             check_plain(path or "what is given", how.opening)
         try:
-            found = _put_together(plain, how, "," if laid.name and path.endswith("table.csv") else None)
+            found = _put_together(plain, how, laid.delimiter)
         except NotUtf8:
             raise
         except LacunaryError as problem:
@@ -364,7 +364,7 @@ def _file(source: str | os.PathLike[str], how: Reading, delimiter: str | None) -
         what = "is a directory" if os.path.isdir(path) else "does not exist"
         raise FileError(f"{str(path)[:200]!r} {what}; a file is read by its path")
     if path.suffix.lower() in ARROW:
-        from lacunary.data.frame import arrow_file
+        from lacunary.data.arrow import arrow_file
 
         return arrow_file(path)
     if path.suffix.lower() in (".zst", ".lz4", ".7z", ".rar", ".tar", ".tgz"):

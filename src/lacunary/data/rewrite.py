@@ -11,6 +11,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+from lacunary.data.beheaded import beheaded
 from lacunary.data.delimited import QUOTES, NotUtf8, left_behind, refused_row
 from lacunary.data.quotes import Closed
 from lacunary.data.tidy import (
@@ -29,7 +30,7 @@ from lacunary.data.tidy import (
 from lacunary.data.wording import counted
 from lacunary.errors import FileError
 
-__all__ = ["joined", "rewrite"]
+__all__ = ["copied", "joined", "rewrite"]
 
 
 @dataclass
@@ -42,6 +43,13 @@ class _Counts:
     empty: int = 0
     long: int = 0
     closed: tuple[str, ...] = ()
+
+
+def copied(path: Path, target: Path, found: Tidied, how: Opening, name: Path) -> tuple[tuple[str, ...], str]:
+    """Write a text file again in UTF-8; return what was done beyond ``found``, and what parts cells now."""
+    if (comments := beheaded(path, target, found, how)) is not None:
+        return tuple(_told(_Counts(comments), how, found)), found.delimiter
+    return rewrite(path, target, found, how, name), ","
 
 
 def rewrite(path: Path, target: Path, found: Tidied, how: Opening, name: Path) -> tuple[str, ...]:

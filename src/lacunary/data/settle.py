@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 from lacunary.data.alike import COUNT, SHORT, Alike
 from lacunary.data.assemble import assemble
 from lacunary.data.bare import Declared
+from lacunary.data.coded import coded
 from lacunary.data.column import Column, Labels, Numbers, Source, parse_numbers
 from lacunary.data.decide import TOO_MANY, Decided, decide
 from lacunary.data.diagnostics import notes
-from lacunary.data.large import TEXTS, coded
+from lacunary.data.large import TEXTS
 from lacunary.data.schema import Label, Schema, Variable
 from lacunary.data.spelling import Spelling, spelled
 from lacunary.data.table import HOLE, Table
@@ -381,9 +382,9 @@ def _column(name: str, glimpse: _Glimpse) -> tuple[Column, NDArray[np.int64]]:
 def _of_moments(name: str, ticks: NDArray[np.int64], kind: Any) -> Column:
     import polars as pl
 
-    from lacunary.data.frame import column_of
+    from lacunary.data.typed import of_series
 
-    return column_of(name, pl.Series(ticks).cast(kind))
+    return of_series(name, pl.Series(ticks).cast(kind))
 
 
 def _levels_of(column: pl.Series) -> tuple[list[Any], NDArray[np.int32]]:
@@ -411,7 +412,7 @@ def columns_of(frame: pl.DataFrame, untyped: Collection[str]) -> Source:
 def _taken(name: str, column: pl.Series, untyped: bool) -> Column:
     import polars as pl
 
-    from lacunary.data.frame import column_of
+    from lacunary.data.typed import of_series
 
     if column.dtype == pl.String:
         levels, found = coded(column.str.strip_chars() if untyped else column)
@@ -427,7 +428,7 @@ def _taken(name: str, column: pl.Series, untyped: bool) -> Column:
         return Labels(name, (False, True), codes, "booleans", declared=True)
     if column.dtype.is_float() or column.dtype.is_integer():
         return Numbers(name, column.cast(pl.Float64).to_numpy().astype(np.float64))
-    return column_of(name, column)
+    return of_series(name, column)
 
 
 def few_rows(settled: Settled, make: Callable[[pl.DataFrame], Table]) -> Table | None:

@@ -13,10 +13,16 @@ from numpy.typing import NDArray
 
 __all__ = ["Parts", "bytes_of", "days_of", "parts_by"]
 
-Parts = Mapping[str, NDArray[np.int64]]
-"""The numbers in every text by the names of their groups, such as Y for the year; (texts,)."""
+Parts = Mapping[str, NDArray[np.integer]]
+"""The numbers in every text by the names of their groups, such as Y for the year; (texts,).
+
+They are of the smallest type that holds so many digits: what is made of them must be of a larger one.
+"""
 
 ZERO = ord("0")
+
+SIZES = ((np.uint8, 2), (np.uint16, 4))
+"""Small types, and how many digits each holds."""
 
 
 def bytes_of(texts: Sequence[str]) -> NDArray[np.uint8] | None:
@@ -44,26 +50,28 @@ def parts_by(cells: NDArray[np.uint8], form: re.Match[str]) -> Parts | None:
     }
 
 
-def _number(digits: NDArray[np.uint8]) -> NDArray[np.int64]:
+def _number(digits: NDArray[np.uint8]) -> NDArray[np.integer]:
     """Return the numbers whose digits stand below each other; (digits, texts)."""
-    out = np.zeros(digits.shape[1], dtype=np.int64)
-    for digit in digits:
+    size = next((size for size, most in SIZES if len(digits) <= most), np.int64)
+    out: NDArray[np.integer] = (digits[0] - ZERO).astype(size, copy=False)
+    for digit in digits[1:]:
         out *= 10
         out += digit - ZERO
     return out
 
 
 def days_of(
-    year: NDArray[np.int64], month: NDArray[np.int64], day: NDArray[np.int64]
-) -> NDArray[np.int64] | None:
+    year: NDArray[np.integer], month: NDArray[np.integer], day: NDArray[np.integer]
+) -> NDArray[np.int32] | None:
     """Return the days since 1970 of dates; None if one is no date of the years 1 to 9998."""
     low, high = int(year.min()), int(year.max())
     if low < 1 or high > 9998 or month.min() < 1 or month.max() > 12 or day.min() < 1:
         return None
     months = np.arange(12 * (low - 1970), 12 * (high - 1970) + 13).astype("datetime64[M]")
-    first = months.astype("datetime64[D]").astype(np.int64)
-    which = 12 * (year - low) + month - 1
-    if np.any(day > np.diff(first).take(which)):
+    first = months.astype("datetime64[D]").astype(np.int32)
+    which = 12 * (year.astype(np.int32) - low) + month - 1
+    if day.max() > 28 and np.any(day > np.diff(first).take(which)):
         return None
-    out: NDArray[np.int64] = first.take(which) + (day - 1)
+    out: NDArray[np.int32] = first.take(which) + day
+    out -= 1
     return out

@@ -16,6 +16,7 @@ from lacunary.data.table import HOLE, Table, code_dtype
 from lacunary.errors import ImpossibleRowError, SchemaError, TooWideError
 from lacunary.exactness import announced
 from lacunary.family.distribution import Answer, Distribution, NormalMixture
+from lacunary.infer import numbers
 from lacunary.infer.asking import Eliminator, Engine, impossible
 from lacunary.infer.elimination import interpreted
 from lacunary.infer.findings import Findings, Given
@@ -108,7 +109,12 @@ class Answers:
         """Return the answer to a question, by elimination where all variables are discrete."""
         where = self._asked(targets)
         found: Any = None
-        if not self.dag.continuous:
+        if self.dag.continuous:
+            with interpreted(), suppress(TooWideError):  # the rows' engine says then what can be said
+                answer = numbers.answered(self, where, findings)
+                if answer is not None:
+                    return answer
+        else:
             try:
                 with interpreted():
                     found = Eliminator(self).joint(where, findings)
@@ -239,11 +245,13 @@ class Answers:
         return self._log_given(Findings.of(self.dag.schema, given))
 
     def _log_given(self, findings: Findings) -> float:
-        if not self.dag.continuous:
-            with interpreted(), suppress(TooWideError):  # the rows' engine says then what can be said
+        with interpreted(), suppress(TooWideError):  # the rows' engine says then what can be said
+            if self.dag.continuous:
+                found = numbers.log_density(self, findings)
+            else:
                 found = Eliminator(self).log_evidence(findings)
-                if found is not None:
-                    return found
+            if found is not None:
+                return found
         model, case = hardened(self, findings)
         log = model.prepared(case).log_evidence(model.parameters()[None])[0]
         error = getattr(log, "error", None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from lacunary.data.schema import Label
 from lacunary.errors import ImpossibleRowError, TooWideError
 from lacunary.exactness import exactly
 from lacunary.family.distribution import Answer, Distribution
+from lacunary.infer import numbers
 from lacunary.infer.elimination import Run, Tables, families_of, interpreted
 from lacunary.infer.findings import Findings, Given
 from lacunary.kernels import buckets
@@ -39,7 +41,7 @@ class Eliminator:
 
     def joint(self, where: list[int], findings: Findings) -> Array | None:
         """Return the joint posterior of variables; None if digits were lost. Refuse what cannot be."""
-        states, sizes = findings.states, self.families.dag.schema.sizes
+        states, sizes = findings.states, self.families.layout.sizes
         codes, pattern, tables = self.known(findings)
         targets = [v for v in where if v not in states]
         status, found = self.families.ask(targets, codes, pattern, tables)
@@ -200,6 +202,10 @@ class Engine:
     def _worked_out(self) -> dict[str, Answer]:
         dag = self.model.dag
         if dag.continuous:
+            with interpreted(), suppress(TooWideError):
+                together = numbers.every_answer(self.model, self._findings)
+                if together is not None:
+                    return {name: together[v] for v, name in enumerate(dag.names)}
             return {name: self.model._answered((name,), self._findings) for name in dag.names}
         try:
             with interpreted():

@@ -51,9 +51,11 @@ intrinsic: Any = extending.intrinsic
 LONGS: Any = types.Array(types.int64, 1, "C")
 
 
-def arena_of_kinds(kinds: Kinds) -> Arena:
-    """Return an arena with copies of these arrays; `kinds_of` finds them there."""
-    return _arena(kinds, KINDS)
+def arena_of_kinds(kinds: Kinds, size: int, fill: Callable[[NDArray[np.int32]], None]) -> Arena:
+    """Return an arena with copies of these arrays, but with offsets, so many, that are written there."""
+    arena = _arena(kinds, KINDS, size)
+    fill(kinds_of(arena).offsets)
+    return arena
 
 
 def arena_of_cells(slab: Slab, spots: Spots) -> Arena:
@@ -80,8 +82,11 @@ def _parts(arena: Arena, dtypes: Sequence[np.dtype[Any]]) -> list[NDArray[Any]]:
     return [arena.view(dtype)[first:last] for dtype, (first, last) in zip(dtypes, ends, strict=True)]
 
 
-def _arena(arrays: Sequence[NDArray[Any]], dtypes: Sequence[np.dtype[Any]]) -> Arena:
-    """Copy the arrays into one buffer behind a directory; an array that is given twice is kept once."""
+def _arena(arrays: Sequence[NDArray[Any]], dtypes: Sequence[np.dtype[Any]], last: int = 0) -> Arena:
+    """Copy the arrays into one buffer behind a directory; an array that is given twice is kept once.
+
+    The last array has room for so many numbers more.
+    """
     at: dict[int, int] = {}
     end = _rounded(2 * len(arrays) * LONG.itemsize)
     for one, dtype in zip(arrays, dtypes, strict=True):
@@ -90,11 +95,12 @@ def _arena(arrays: Sequence[NDArray[Any]], dtypes: Sequence[np.dtype[Any]]) -> A
         if id(one) not in at:
             at[id(one)] = end
             end = _rounded(end + one.nbytes)
-    arena = np.zeros(end // LONG.itemsize, dtype=np.int64)
+    arena = np.zeros(_rounded(end + last * dtypes[-1].itemsize) // LONG.itemsize, dtype=np.int64)
     for k, one in enumerate(arrays):
         first = at[id(one)] // one.itemsize
         arena[2 * k], arena[2 * k + 1] = first, first + one.size
         arena.view(one.dtype)[first : first + one.size] = one
+    arena[2 * len(arrays) - 1] += last
     return arena
 
 
