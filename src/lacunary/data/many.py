@@ -134,7 +134,8 @@ class _Cells:
     @cached_property
     def letters(self) -> NDArray[np.uint8] | None:
         """Their letters, each text with a line end behind it; None if others than ASCII's are among them."""
-        joined = self.texts.str.join("\n").item() + "\n"
+        joined = self.texts.str.join("\n").item()
+        joined += "\n"
         letters = np.frombuffer(joined.encode(), dtype=np.uint8) if joined.isascii() else None
         if letters is None or np.count_nonzero(letters == NEWLINE) != len(self.texts):
             return None
