@@ -57,6 +57,9 @@ TOGETHER, HELD = 4, 2**21
 """Chunks that are swept before what they counted is added up, or more as long as that is not so many numbers;
 as many are kept as room for the next."""
 
+FEW = 2**20
+"""Places up to which memory for two vectors of them is kept between sweeps."""
+
 UNTOUCHED = 1
 """In place of an exponent, which is zero or less: no cell needed exponents."""
 
