@@ -13,7 +13,7 @@ from benchmarks import ours, rivals
 from benchmarks.measure import Effort, Line, multiply_adds
 from lacunary.infer.engine import DiscreteRows, prepare_discrete
 
-__all__ = ["TITLE", "lines", "operations"]
+__all__ = ["TITLE", "generated", "lines", "operations"]
 
 TITLE = "E-steps of discrete networks, processor seconds a row and iteration, one thread"
 DATA = Path(__file__).with_name("data")
@@ -24,18 +24,42 @@ CASES = (
     ("munin1", 300, 0.6, 5),
     ("mildew", 300, 0.6, 12),
     ("hailfinder", 2_000, 0.6, 5),
+    ("30 variables of 30 states", 200, 0.6, 4),
+    ("30 variables of 20 to 30 states", 100, 0.6, 3),
 )
 """Networks, rows, the share of holes, and the rows that the rival is given."""
+
+GENERATED = {"30 variables of 30 states": (30, 30, 2), "30 variables of 20 to 30 states": (20, 30, 3)}
+"""Least and most states, and among how many variables before it each has two parents; tables are random."""
 
 
 def lines(effort: Effort) -> Iterator[Line]:
     """Measure every case, preparation and rival included."""
     for name, rows, holes, few in CASES:
-        network = lac.alarm() if name == "alarm" else lac.load(DATA / f"{name}.bif.gz", lac.Network)
+        network = _network(name)
         table = ours.simulate(network, rows, holes)
         with lac.threads(1):
             yield from _ours(f"{name}, {rows:,} rows, {holes:.0%} holes", network, table, effort)
         yield _pyagrum(f"{name}, {rows:,} rows, {holes:.0%} holes", network, table.take(slice(few)))
+
+
+def _network(name: str) -> lac.Network:
+    if name in GENERATED:
+        return generated(*GENERATED[name])
+    return lac.alarm() if name == "alarm" else lac.load(DATA / f"{name}.bif.gz", lac.Network)
+
+
+def generated(fewest: int, most: int, near: int, variables: int = 30, rng: int = 0) -> lac.Network:
+    """Return a network of few variables with many states, each with two parents among those just before."""
+    draw = np.random.default_rng(rng)
+    states = draw.integers(fewest, most + 1, size=variables).tolist()
+    schema = lac.Schema(tuple(lac.Variable(f"x{i}", tuple(range(size))) for i, size in enumerate(states)))
+    arcs = [
+        (f"x{parent}", f"x{i}")
+        for i in range(1, variables)
+        for parent in draw.permutation(np.arange(max(0, i - near), i))[:2].tolist()
+    ]
+    return lac.random_network(lac.Dag.from_arcs(schema, arcs), rng=draw)
 
 
 def _ours(case: str, network: lac.Network, table: lac.Table, effort: Effort) -> Iterator[Line]:

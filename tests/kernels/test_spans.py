@@ -39,7 +39,7 @@ def set_limits(monkeypatch: pytest.MonkeyPatch, limits: tuple[int, int, int]) ->
 
 
 def is_spanned(rows: DiscreteRows) -> bool:
-    return all(len(chunk.kinds.span) > 0 for chunk in rows.packed.chunks)
+    return all(chunk.spans for chunk in rows.packed.chunks)
 
 
 def one_by_one(monkeypatch: pytest.MonkeyPatch, network: lac.Network, table: Table) -> DiscreteRows:

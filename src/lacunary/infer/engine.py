@@ -374,7 +374,7 @@ class DiscreteRows:
         return _row_sums(chunk, log)
 
     def _run(self, block: _Block, chunk: Chunk, counts: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-        lanes = LARGE_CELLS if len(block.lanes) == 1 and len(chunk.kinds.span) else block.lanes
+        lanes = LARGE_CELLS if len(block.lanes) == 1 and chunk.spans else block.lanes
         width, dtype = len(lanes), block.potential.dtype
         room, cells = self.room(chunk, width, dtype), len(chunk.weight)
         numbers = np.zeros((cells + 2, width), dtype=dtype)
@@ -413,7 +413,7 @@ class DiscreteRows:
     def room(self, chunk: Chunk, width: int, dtype: np.dtype[Any]) -> Room:
         """Return working memory that fits, used before if possible: fresh memory costs page faults."""
         value, shared, cells = filled(chunk.value_room * width), chunk.shared_room * width, len(chunk.weight)
-        value += STRETCH if len(chunk.kinds.span) else 0
+        value += STRETCH if chunk.spans else 0
         power = chunk.largest * width
         for _ in range(len(self._spare)):
             try:

@@ -103,6 +103,8 @@ class Chunk:
         How many parameter vectors are swept together at most.
     lone
         Whether `sweep_lone` can do it under one vector.
+    spans
+        Whether large cells are taken by runs, as most of the work is in these.
     folded
         Whether the cells are kept in few bytes, and laid out in full where they are asked for.
     """
@@ -116,6 +118,7 @@ class Chunk:
     largest: int
     lanes: int = LANES
     lone: bool = False
+    spans: bool = False
     folded: bool = False
 
     @property
@@ -638,31 +641,40 @@ def _chunk(
         out,
     )
     slab = _trimmed(out, cells, separate)
-    if len(nodes.kinds.span):
+    spans = _is_mostly_large(nodes.kinds, slab)
+    if spans:
         slab = _alike_together(nodes.kinds, slab)
     spots, turns = _spots(nodes, slab)
     value_room = turns[0] + turns[1] * turns[2]
     shared_room = int(nodes.kinds.shared[slab.kind].sum())
     largest, lone = int(nodes.kinds.size.max(initial=0)), _is_lone(nodes.kinds, slab, spots)
     alone = lone and largest >= LANES and len(slab.base) * largest >= ALONE
-    spare = _large_room(nodes.kinds, slab) if rows.stop - rows.start > 1 else 0
+    spare = _large_room(nodes.kinds, slab) if spans and rows.stop - rows.start > 1 else 0
     lanes = min(_lanes(recipe, nodes.kinds, value_room + 2 * shared_room, spare), 1 if alone else LANES)
     arena = arena_of_cells(slab, spots)
-    if len(nodes.kinds.span) and cells:
+    if spans:
         met = lengths_of(slab.base_start) + lengths_of(slab.child_start)
-        spans = nodes.kinds.span.reshape(-1, 4)
-        largest = max(largest, notes(int(met.max()), int((spans[:, 1] // spans[:, 3]).max())))
+        lengths = nodes.kinds.span.reshape(-1, 4)
+        largest = max(largest, notes(int(met.max()), int((lengths[:, 1] // lengths[:, 3]).max())))
     room_of, folded = (value_room + largest * lone, shared_room, largest), None
     if not separate and cells >= MANY_CELLS and arena.nbytes + slab.weight.nbytes > LARGE * codes.nbytes:
         folded = fold(nodes.kinds, slab, spots, arena, turns)
     kept = arena if folded is None else folded
-    return Chunk(rows, kinds_arena, kept, slab.weight, *room_of, lanes, lone, folded is not None), constant
+    how = {"spans": spans, "folded": folded is not None}
+    return Chunk(rows, kinds_arena, kept, slab.weight, *room_of, lanes, lone, **how), constant
 
 
 def _is_lone(kinds: Kinds, slab: Slab, spots: Spots) -> bool:
     """Tell whether all cells are roots of one kind that is not large, without children or tables."""
     alike = len(slab.kind) > 0 and not len(slab.child) and bool((slab.kind == slab.kind[0]).all())
     return alike and bool(kinds.own[slab.kind[0]] < 0 and spots.plain.all()) and not len(kinds.span)
+
+
+def _is_mostly_large(kinds: Kinds, slab: Slab) -> bool:
+    """Tell whether most configurations are those of large cells; others are swept faster row by row."""
+    large = lengths_of(kinds.span_start)[kinds.shape[slab.kind]] > 0
+    size = kinds.size[slab.kind]
+    return bool(2 * size[large].sum() > size.sum())
 
 
 def _large_room(kinds: Kinds, slab: Slab) -> int:

@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 
-LARGE, RUN = 128, 4
+LARGE, RUN = 512, 4
 """Configurations from which on a cell is taken by runs, if its last variable has so many states or more."""
 
 
