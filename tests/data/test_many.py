@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -129,6 +130,15 @@ def test_marks_of_holes_are_holes_whatever_they_look_like(texts: list[str], mark
         np.testing.assert_array_equal(found.values, wanted)
     else:
         assert found is None or " 3,5 " in texts
+
+
+@given(st.lists(st.decimals(-(10**8), 10**8, places=5), min_size=1, max_size=50))
+def test_decimal_commas_are_read_as_python_reads_points(values: list[Decimal]) -> None:
+    texts = [f"{value + 0:f}" for value in values]  # no -0
+    commas = pl.Series("x", [text.replace(".", ",") for text in texts])
+    found = many.Reads().column("x", commas, frozenset())
+    assert isinstance(found, Numbers)
+    assert found.values.tolist() == list(map(float, texts))
 
 
 def test_a_date_that_marks_a_hole_is_one() -> None:

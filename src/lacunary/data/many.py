@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,7 +117,12 @@ class Reads:
             return None
         if not any(map(NO_THOUSANDS.search, told)) and not texts.str.contains(NO_THOUSANDS.pattern).any():
             return None
-        values = texts.str.replace(",", ".", literal=True).cast(pl.Float64).to_numpy()
+        if short and cells.letters is not None:  # which takes two thirds of the time
+            how: dict[str, Any] = {"has_header": False, "separator": ";", "decimal_comma": True}
+            found = pl.read_csv(cells.letters.tobytes(), schema={"x": pl.Float64}, **how)["x"]
+        else:
+            found = texts.str.replace(",", ".", literal=True).cast(pl.Float64)
+        values = found.to_numpy()
         longest = int(lengths.arg_max() or 0)
         said = f"; {texts[longest]!r} is read as {values[longest]:.12g}{holes_told(cells.gone)}"
         return Numbers(name, _laid(values, cells.seen), said=said)
@@ -134,7 +139,8 @@ class _Cells:
     @cached_property
     def letters(self) -> NDArray[np.uint8] | None:
         """Their letters, each text with a line end behind it; None if others than ASCII's are among them."""
-        joined = self.texts.str.join("\n").item() + "\n"
+        joined = self.texts.str.join("\n").item()
+        joined += "\n"
         letters = np.frombuffer(joined.encode(), dtype=np.uint8) if joined.isascii() else None
         if letters is None or np.count_nonzero(letters == NEWLINE) != len(self.texts):
             return None

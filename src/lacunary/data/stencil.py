@@ -21,6 +21,9 @@ They are of the smallest type that holds so many digits: what is made of them mu
 
 ZERO = ord("0")
 
+PIECE = 2**14
+"""Texts that are looked at together: their letters stay in the processor's cache."""
+
 SIZES = ((np.uint8, 2), (np.uint16, 4))
 """Small types, and how many digits each holds."""
 
@@ -38,16 +41,24 @@ def parts_by(cells: NDArray[np.uint8], form: re.Match[str]) -> Parts | None:
 
     None if another text has no digit where the first has one, or another sign where it has none.
     """
-    letters = np.ascontiguousarray(cells.T)  # a place at a time
-    told = cells[0] - ZERO < 10
-    for place, letter in enumerate(cells[0]):
-        if not (letters[place] - ZERO < 10 if told[place] else letters[place] == letter).all():
+    spans = {k: form.span(k) for k, text in form.groupdict().items() if text and text.isdecimal()}
+    found: dict[str, list[NDArray[np.integer]]] = {name: [] for name in spans}
+    for begin in range(0, len(cells), PIECE):
+        letters = np.ascontiguousarray(cells[begin : begin + PIECE].T)  # a place at a time
+        if not _is_alike(letters, cells[0]):
             return None
-    return {
-        name: _number(letters[slice(*form.span(name))])
-        for name, text in form.groupdict().items()
-        if text and text.isdecimal()
-    }
+        for name, span in spans.items():
+            found[name].append(_number(letters[slice(*span)]))
+    return {name: np.concatenate(pieces) for name, pieces in found.items()}
+
+
+def _is_alike(letters: NDArray[np.uint8], first: NDArray[np.uint8]) -> bool:
+    """Whether texts have digits where a first one has, and its signs elsewhere; (letters, texts)."""
+    digit = first - ZERO < 10
+    for place, letter in enumerate(first):
+        if not (letters[place] - ZERO < 10 if digit[place] else letters[place] == letter).all():
+            return False
+    return True
 
 
 def _number(digits: NDArray[np.uint8]) -> NDArray[np.integer]:

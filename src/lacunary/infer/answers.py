@@ -16,7 +16,6 @@ from lacunary.data.table import HOLE, Table, code_dtype
 from lacunary.errors import ImpossibleRowError, SchemaError, TooWideError
 from lacunary.exactness import announced
 from lacunary.family.distribution import Answer, Distribution, NormalMixture
-from lacunary.infer import numbers
 from lacunary.infer.asking import Eliminator, Engine, impossible
 from lacunary.infer.elimination import interpreted
 from lacunary.infer.findings import Findings, Given
@@ -110,6 +109,8 @@ class Answers:
         where = self._asked(targets)
         found: Any = None
         if self.dag.continuous:
+            from lacunary.infer import numbers  # discrete networks need not wait for what this needs
+
             with interpreted(), suppress(TooWideError):  # the rows' engine says then what can be said
                 answer = numbers.answered(self, where, findings)
                 if answer is not None:
@@ -247,6 +248,8 @@ class Answers:
     def _log_given(self, findings: Findings) -> float:
         with interpreted(), suppress(TooWideError):  # the rows' engine says then what can be said
             if self.dag.continuous:
+                from lacunary.infer import numbers
+
                 found = numbers.log_density(self, findings)
             else:
                 found = Eliminator(self).log_evidence(findings)

@@ -11,7 +11,6 @@ from lacunary.data.schema import Label
 from lacunary.errors import ImpossibleRowError, TooWideError
 from lacunary.exactness import exactly
 from lacunary.family.distribution import Answer, Distribution
-from lacunary.infer import numbers
 from lacunary.infer.elimination import Run, Tables, families_of, interpreted
 from lacunary.infer.findings import Findings, Given
 from lacunary.kernels import buckets
@@ -202,6 +201,8 @@ class Engine:
     def _worked_out(self) -> dict[str, Answer]:
         dag = self.model.dag
         if dag.continuous:
+            from lacunary.infer import numbers  # discrete networks need not wait for what this needs
+
             with interpreted(), suppress(TooWideError):
                 together = numbers.every_answer(self.model, self._findings)
                 if together is not None:

@@ -53,9 +53,12 @@ __all__ = [
 
 T = TypeVar("T")
 
-TOGETHER, HELD = 4, 2**23
+TOGETHER, HELD = 4, 2**21
 """Chunks that are swept before what they counted is added up, or more as long as that is not so many numbers;
 as many are kept as room for the next."""
+
+FEW = 2**20
+"""Places up to which memory for two vectors of them is kept between sweeps."""
 
 UNTOUCHED = 1
 """In place of an exponent, which is zero or less: no cell needed exponents."""
@@ -140,7 +143,7 @@ class DiscreteRows:
         log_likelihood = _dot_log(self.packed, wide)
         counts: NDArray[Any] | None = None
         try:
-            for (block, _), (part, log) in self._each(self._sweep, wide, sound):
+            for block, _, (part, log) in self._each(self._sweep, wide, sound):
                 counts = self._added(counts, wide, block, part)
                 log_likelihood[block.where] += log[: block.used]
         except _DigitsLostError:
@@ -186,30 +189,40 @@ class DiscreteRows:
         wide, sound = self.packed.recipe.places.taken(potentials)
         rows = observed_log(self.packed, wide)
         try:
-            for (block, chunk), log in self._each(self._roots, wide, sound):
-                rows[block.where, chunk.rows] += log[: block.used]
+            for block, where, log in self._each(self._roots, wide, sound):
+                rows[block.where, where] += log[: block.used]
         except _DigitsLostError:
             return self.alone.log_evidence(potentials)
         return np.asarray(rows[:, self.inverse])
 
     def _each(
         self, sweep: Callable[[tuple[_Block, Chunk]], T], wide: NDArray[Any], sound: bool
-    ) -> Iterator[tuple[tuple[_Block, Chunk], T]]:
-        """Yield what a sweep of every chunk under every vector gives, in the order of chunks."""
+    ) -> Iterator[tuple[_Block, slice, T]]:
+        """Yield what a sweep of every chunk under every vector gives, in the order of chunks, with its rows.
+
+        Nothing holds the chunks of a stretch when the next is laid out.
+        """
         blocks: dict[int, list[_Block]] = {}
-        for chunks in self.packed.stretches:
-            chunks = tuple(chunk for chunk in chunks if len(chunk.weight))  # others have no hole
-            for chunk in chunks:
-                if chunk.lanes not in blocks:
-                    blocks[chunk.lanes] = _blocks(wide, chunk.lanes, sound)
+
+        def swept(chunks: Sequence[Chunk]) -> Iterator[tuple[_Block, slice, T]]:
+            for lanes in {chunk.lanes for chunk in chunks} - blocks.keys():
+                blocks[lanes] = _blocks(wide, lanes, sound)
             tasks = [(block, chunk) for chunk in chunks for block in blocks[chunk.lanes]]
             if len(tasks) == 1:  # a small sweep takes as long as a few steps of Python
-                yield tasks[0], sweep(tasks[0])
-            else:
-                together = max(TOGETHER, HELD // wide.shape[1])
-                for first in range(0, len(tasks), together):
-                    some = tasks[first : first + together]
-                    yield from zip(some, in_parallel(sweep, some), strict=True)
+                yield tasks[0][0], tasks[0][1].rows, sweep(tasks[0])
+                return
+            together = max(TOGETHER, HELD // wide.shape[1])
+            for first in range(0, len(tasks), together):
+                some = tasks[first : first + together]
+                for (block, chunk), found in zip(some, in_parallel(sweep, some), strict=True):
+                    yield block, chunk.rows, found
+
+        stretches = self.packed.stretches
+        while (chunks := next(stretches, None)) is not None:
+            some = swept([chunk for chunk in chunks if len(chunk.weight)])  # others have no hole
+            del chunks
+            yield from some
+            del some
 
     def weighed(self, weights: NDArray[np.float64]) -> DiscreteRows:
         """Return the same table with other row weights, not negative; (rows of the table,).
@@ -456,11 +469,12 @@ def _sweep_with_care(
 
 def _row_sums(chunk: Chunk, log: NDArray[Any]) -> NDArray[Any]:
     """Add the log-sums of the roots of each row; (cells, lanes) → (lanes, rows)."""
-    start = chunk.slab.root_start
+    slab = chunk.slab
+    start = slab.root_start
     sums = np.zeros((len(start) - 1, log.shape[1]), dtype=log.dtype)
     filled = np.flatnonzero(np.diff(start))
     if len(filled):
-        sums[filled] = np.add.reduceat(log[chunk.slab.root], start[filled], axis=0)
+        sums[filled] = np.add.reduceat(log[slab.root], start[filled], axis=0)
     return sums.T
 
 

@@ -40,6 +40,7 @@ from lacunary.infer.shape import (
 from lacunary.kernels.arena import Arena, arena_of_cells, cells_of, kinds_of
 from lacunary.kernels.cell import Kinds, Spots
 from lacunary.kernels.divide import Divided, divide_rows
+from lacunary.kernels.folded import fold, unfold
 from lacunary.kernels.lanes import LANES
 from lacunary.kernels.lone import TOGETHER
 from lacunary.kernels.pack import Slab, lay_rows
@@ -76,6 +77,10 @@ WIDE = 2**22
 FAR = 8 * 2**31
 """Bytes of working memory that can be reached: places in it are 32-bit numbers."""
 
+MANY_CELLS, LARGE = 2048, 4
+"""Cells from which on a chunk is folded if it takes so many times the bytes of the rows' codes. Fewer are
+swept in too short a time."""
+
 CELL, LINK, ENTRY = 128, 16, 4
 """Bytes that a node takes at most while it is laid out, each of its scopes, and an entry of a table."""
 
@@ -90,32 +95,40 @@ class Chunk:
         Which of the packed rows these are.
     kinds_arena
         What the cells are made of, in one piece, which the chunks of a stretch share; see `kinds`.
-    arena, weight
-        The cells in one piece, as a sweep takes them, and their weights.
+    cells, weight
+        The cells in one piece, as a sweep takes them or `folded`, and their weights.
     value_room, shared_room, largest
         How much working memory there must be, and how many numbers a cell has at most, or notes.
     lanes
         How many parameter vectors are swept together at most.
     lone
         Whether `sweep_lone` can do it under one vector.
+    folded
+        Whether the cells are kept in few bytes, and laid out in full where they are asked for.
     """
 
     rows: slice
     kinds_arena: Arena
-    arena: Arena
+    cells: Arena
     weight: NDArray[np.float64]
     value_room: int
     shared_room: int
     largest: int
     lanes: int = LANES
     lone: bool = False
+    folded: bool = False
+
+    @property
+    def arena(self) -> Arena:
+        """The cells in one piece, as a sweep takes them."""
+        return unfold(self.kinds_arena, self.cells, self.weight) if self.folded else self.cells
 
     @cached_property
     def kinds(self) -> Kinds:
         """What the cells are made of, as views of its arena."""
         return kinds_of(self.kinds_arena)
 
-    @cached_property
+    @property
     def _cells(self) -> tuple[Slab, Spots]:
         return cells_of(self.arena, self.weight)
 
@@ -396,8 +409,9 @@ def _in_stretches(
     for cuts in stretches:
         chunks, constant = recipe.lay(codes, weights, cuts)
         counted += constant
-        left -= chunks[0].kinds_arena.nbytes + sum(c.arena.nbytes + c.weight.nbytes for c in chunks)
+        left -= chunks[0].kinds_arena.nbytes + sum(c.cells.nbytes + c.weight.nbytes for c in chunks)
         kept.append(chunks if left >= 0 else None)
+        del chunks  # or those that are not kept would be there while the next are laid out
     return Packed(recipe, tuple(map(tuple, stretches)), tuple(kept), counted, codes, weights)
 
 
@@ -626,7 +640,8 @@ def _chunk(
     slab = _trimmed(out, cells, separate)
     if len(nodes.kinds.span):
         slab = _alike_together(nodes.kinds, slab)
-    spots, value_room = _spots(nodes, slab)
+    spots, turns = _spots(nodes, slab)
+    value_room = turns[0] + turns[1] * turns[2]
     shared_room = int(nodes.kinds.shared[slab.kind].sum())
     largest, lone = int(nodes.kinds.size.max(initial=0)), _is_lone(nodes.kinds, slab, spots)
     alone = lone and largest >= LANES and len(slab.base) * largest >= ALONE
@@ -637,8 +652,11 @@ def _chunk(
         met = lengths_of(slab.base_start) + lengths_of(slab.child_start)
         spans = nodes.kinds.span.reshape(-1, 4)
         largest = max(largest, notes(int(met.max()), int((spans[:, 1] // spans[:, 3]).max())))
-    room_of = value_room + largest * lone, shared_room, largest
-    return Chunk(rows, kinds_arena, arena, slab.weight, *room_of, lanes, lone), constant
+    room_of, folded = (value_room + largest * lone, shared_room, largest), None
+    if not separate and cells >= MANY_CELLS and arena.nbytes + slab.weight.nbytes > LARGE * codes.nbytes:
+        folded = fold(nodes.kinds, slab, spots, arena, turns)
+    kept = arena if folded is None else folded
+    return Chunk(rows, kinds_arena, kept, slab.weight, *room_of, lanes, lone, folded is not None), constant
 
 
 def _is_lone(kinds: Kinds, slab: Slab, spots: Spots) -> bool:
@@ -665,8 +683,11 @@ def _lanes(recipe: Recipe, kinds: Kinds, wide: int, spare: int) -> int:
     return LANES if wide <= WIDE and wide * 8 * LANES <= recipe.budget else 1
 
 
-def _spots(nodes: Nodes, slab: Slab) -> tuple[Spots, int]:
-    """Give every cell its place in working memory; roots take turns in a few places after the others."""
+def _spots(nodes: Nodes, slab: Slab) -> tuple[Spots, tuple[int, int, int]]:
+    """Give every cell its place in working memory; roots take turns in a few places after the others.
+
+    Also return behind how many numbers, how many places, and how large these are.
+    """
     kinds = nodes.kinds
     size, is_root = kinds.size[slab.kind], kinds.own[slab.kind] < 0
     kept = np.where(is_root, 0, size)
@@ -684,7 +705,7 @@ def _spots(nodes: Nodes, slab: Slab) -> tuple[Spots, int]:
         child_message=shared_at[slab.child],
         plain=nodes.plain[slab.kind] & (led == 0),
     )
-    return spots, scratch + turns * largest
+    return spots, (scratch, turns, largest)
 
 
 def _alike_together(kinds: Kinds, slab: Slab) -> Slab:

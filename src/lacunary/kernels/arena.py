@@ -25,6 +25,7 @@ from lacunary.kernels.pack import Slab
 
 __all__ = [
     "Arena",
+    "arena_from",
     "arena_of_cells",
     "arena_of_kinds",
     "blank",
@@ -33,6 +34,7 @@ __all__ = [
     "count_in",
     "kinds_in",
     "kinds_of",
+    "parts_of",
     "pointed",
     "tuple_in",
 ]
@@ -53,7 +55,7 @@ LONGS: Any = types.Array(types.int64, 1, "C")
 
 def arena_of_kinds(kinds: Kinds, size: int, fill: Callable[[NDArray[np.int32]], None]) -> Arena:
     """Return an arena with copies of these arrays, but with offsets, so many, that are written there."""
-    arena = _arena(kinds, KINDS, size)
+    arena = arena_from(kinds, KINDS, size)
     fill(kinds_of(arena).offsets)
     return arena
 
@@ -61,28 +63,29 @@ def arena_of_kinds(kinds: Kinds, size: int, fill: Callable[[NDArray[np.int32]], 
 def arena_of_cells(slab: Slab, spots: Spots) -> Arena:
     """Return an arena with copies of these arrays but the weights; `cells_of` finds them there."""
     fixed = [one for name, one in slab._asdict().items() if name != "weight"]
-    return _arena([*fixed, *spots], SLAB + SPOTS)
+    return arena_from([*fixed, *spots], SLAB + SPOTS)
 
 
 def kinds_of(arena: Arena) -> Kinds:
     """Return the kinds that lie in an arena, as views of it."""
-    return Kinds._make(_parts(arena, KINDS))
+    return Kinds._make(parts_of(arena, KINDS))
 
 
 def cells_of(arena: Arena, weight: NDArray[np.float64]) -> tuple[Slab, Spots]:
     """Return the cells that lie in an arena, as views of it, with their weights; and their spots."""
-    parts = _parts(arena, SLAB + SPOTS)
+    parts = parts_of(arena, SLAB + SPOTS)
     before = Slab._fields.index("weight")
     slab = Slab._make([*parts[:before], weight, *parts[before : len(SLAB)]])
     return slab, Spots._make(parts[len(SLAB) :])
 
 
-def _parts(arena: Arena, dtypes: Sequence[np.dtype[Any]]) -> list[NDArray[Any]]:
+def parts_of(arena: Arena, dtypes: Sequence[np.dtype[Any]]) -> list[NDArray[Any]]:
+    """Return the arrays that lie in an arena, as views of it."""
     ends = arena[: 2 * len(dtypes)].reshape(-1, 2)
     return [arena.view(dtype)[first:last] for dtype, (first, last) in zip(dtypes, ends, strict=True)]
 
 
-def _arena(arrays: Sequence[NDArray[Any]], dtypes: Sequence[np.dtype[Any]], last: int = 0) -> Arena:
+def arena_from(arrays: Sequence[NDArray[Any]], dtypes: Sequence[np.dtype[Any]], last: int = 0) -> Arena:
     """Copy the arrays into one buffer behind a directory; an array that is given twice is kept once.
 
     The last array has room for so many numbers more.
@@ -143,7 +146,7 @@ def tuple_in(cls: Any, dtypes: Sequence[np.dtype[Any]]) -> Any:
     little to compile.
     """
     if not COMPILES:
-        return lambda arena: cls._make(_parts(arena, dtypes))
+        return lambda arena: cls._make(parts_of(arena, dtypes))
     items = _pointers_to(dtypes)
     result = types.NamedTuple(items, cls)
 

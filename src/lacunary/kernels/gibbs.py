@@ -241,7 +241,7 @@ def _walk(
         _begin_stream(work.stream, plan.seed, r, c + plan.chains * (1 + work.n + work.state[0]))
         for s in range(states):
             work.code[work.state[s]] = work.end[c * work.n + s]
-        for sweep in range(plan.sweeps if work.weight[c] > 0.0 else 0):
+        for sweep in range(plan.sweeps if drawing or work.weight[c] > 0.0 else 0):
             _scan(families, seen, r, work, many, holes, 1.0, sweep, plan.first, share)
             for s in range(states if drawing else 0):
                 work.record[(c * plan.sweeps + sweep) * work.n + s] = work.code[work.state[s]]

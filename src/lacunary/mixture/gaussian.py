@@ -36,7 +36,7 @@ from lacunary.structure.score import FamilyScore, Structure, total
 from lacunary.structure.shares import Owners, Shares, cut, everything, summed, weights_of
 from lacunary.structure.walk import read_structure
 
-__all__ = ["Gaussian", "Gaussians"]
+__all__ = ["Gaussian", "Gaussians", "is_complete"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -453,7 +453,7 @@ def _drawn_up(structures: tuple[Structure, ...]) -> _Shape:
     first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     places = np.array([place for _, members in each for place in members], dtype=np.int64)
     families = Families(np.array([c for c, _ in each], dtype=np.int64), first, places)
-    shape = _Shape(families, max(sizes), all(map(_is_complete, structures)), max(sizes) == 2)
+    shape = _Shape(families, max(sizes), all(map(is_complete, structures)), max(sizes) == 2)
     _recent = ((structures, shape), *kept[: RECENT - 1])
     return shape
 
@@ -472,7 +472,7 @@ def _by_size(structures: tuple[Structure, ...]) -> list[tuple[Index, Index, Inde
     return [(np.array(cs), np.array(children), np.array(places)) for cs, children, places in split]
 
 
-def _is_complete(structure: Structure) -> bool:
+def is_complete(structure: Structure) -> bool:
     """Whether every variable has all before it as parents."""
     return len(structure[-1]) == len(structure) - 1 > 0 and all(
         parents == tuple(range(child)) for child, parents in enumerate(structure)
