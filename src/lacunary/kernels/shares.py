@@ -60,6 +60,7 @@ def _write_exponentials(w: Writer) -> None:
         left = b.call(fma, [whole, w.constant(-HALF_UP), held])
         left = b.call(fma, [whole, w.constant(-HALF_DOWN), left])
         total = w.constant(1.0 / math.factorial(TERMS))
+        # ``total`` is the series from the term after k on, divided by that power of ``left``.
         for k in reversed(range(TERMS)):
             total = b.call(fma, [total, left, w.constant(1.0 / math.factorial(k))])
         exponent = b.shl(b.fptosi(whole, wide), wide([52] * size))
