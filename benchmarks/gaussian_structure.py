@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import lacunary as lac
-from benchmarks.measure import Effort, Line, seconds
+from benchmarks.measure import Effort, Line, called, turns
 from lacunary.maths.normal_wishart import NormalWishart
 
 __all__ = ["TITLE", "lines"]
@@ -21,6 +21,7 @@ TITLE = (
     "Search over Gaussian networks by BGe: 64 variables, 10 000 rows; the last number is the score in nats"
 )
 VARIABLES, ROWS, GRAPHS = 64, 10_000, 3
+RIVAL = "PyBNesian hill climbing"
 METHODS: dict[str, Any] = {
     "reinsert": "reinsert",
     "greedy": "greedy",
@@ -54,11 +55,22 @@ def _case(case: str, values: NDArray[np.float64], effort: Effort) -> Iterator[Li
     names = [f"x{i}" for i in range(values.shape[1])]
     table = lac.read(dict(zip(names, values.T, strict=True)), kinds="continuous")
     prior = _prior(values)
-    for name, method in METHODS.items():
-        climb = partial(lac.search, table, score="bge", prior=prior, method=method)
-        found, time = climb(), seconds(climb, effort)
-        yield Line(case, f"lacunary {name}", time, found.score, f"{len(found.dag.arcs)} arcs")
-    yield _pybnesian(case, names, values, effort)
+    climbs: dict[str, Callable[[], Any]] = {
+        f"lacunary {name}": partial(
+            lac.search, table, score="bge", prior=prior, method=method, structure_prior=None
+        )
+        for name, method in METHODS.items()
+    }
+    found = {who: (climb().score, f"{len(climb().dag.arcs)} arcs") for who, climb in climbs.items()}
+    rival = _pybnesian(names, values)
+    if rival is not None:
+        climbs[RIVAL], found[RIVAL] = rival
+    for (who, (score, note)), time in zip(
+        found.items(), turns(list(map(called, climbs.values())), effort), strict=True
+    ):
+        yield Line(case, who, time, score, note)
+    if rival is None:
+        yield Line(case, RIVAL, note="not installed")
 
 
 def _prior(values: NDArray[np.float64]) -> NormalWishart:
@@ -67,14 +79,16 @@ def _prior(values: NDArray[np.float64]) -> NormalWishart:
     return NormalWishart(1.0, values.mean(axis=0), size + 2.0, 0.5 * np.eye(size))
 
 
-def _pybnesian(case: str, names: list[str], values: NDArray[np.float64], effort: Effort) -> Line:
-    who = "PyBNesian hill climbing"
+def _pybnesian(
+    names: list[str], values: NDArray[np.float64]
+) -> tuple[Callable[[], Any], tuple[float, str]] | None:
+    """Return its climb, and the score by its own BGe and the number of arcs that this ends with."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             pybnesian, pandas = import_module("pybnesian"), import_module("pandas")
     except ImportError:
-        return Line(case, who, note="not installed")
+        return None
     frame = pandas.DataFrame(values, columns=names)
 
     def climb() -> Any:
@@ -83,4 +97,4 @@ def _pybnesian(case: str, names: list[str], values: NDArray[np.float64], effort:
 
     network = climb()
     score = float(pybnesian.BGe(frame).score(network))
-    return Line(case, who, seconds(climb, effort), score, f"{network.num_arcs()} arcs, its own BGe")
+    return climb, (score, f"{network.num_arcs()} arcs, its own BGe")

@@ -8,7 +8,7 @@ import platform
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -19,19 +19,24 @@ from typing import Any, TypeVar
 __all__ = [
     "Effort",
     "Line",
-    "best_threads",
+    "Measure",
     "by_turns",
+    "called",
+    "iterated",
     "machine",
     "multiply_adds",
     "one_blas_thread",
     "one_core",
-    "per_iteration",
-    "per_step",
     "seconds",
     "side_by_side",
+    "stepped",
+    "turns",
 ]
 
 T = TypeVar("T")
+
+Measure = Callable[[], float]
+"""Seconds, found anew at every call."""
 
 PAUSE = 0.06
 """Seconds after which threads of BLAS have gone to sleep."""
@@ -82,55 +87,74 @@ class Effort:
 
 def seconds(call: Callable[[], object], effort: Effort) -> float:
     """Return the median wall time of a call, after one call that is not counted."""
-    times = [_time(call)]
-    while len(times) <= effort.repeats and sum(times) < effort.patience:
-        times.append(_time(call))
-    return median(times[1:] or times)
+    return turns([called(call)], effort)[0]
 
 
 def by_turns(calls: Sequence[Callable[[], object]], effort: Effort) -> list[float]:
-    """Return the least wall time of each of several calls, which take turns after one that is not counted.
+    """Return the least wall time of each of several calls, which take turns after one that is not counted."""
+    return turns([called(call) for call in calls], effort, min)
 
-    Before each there is a pause in which threads of BLAS, which wait for more by running, go to sleep.
+
+def turns(
+    measures: Sequence[Measure], effort: Effort, pick: Callable[[list[float]], float] = median
+) -> list[float]:
+    """Return what each of several measures finds, the median if not told otherwise; they take turns.
+
+    A program that slows the machine down for a while then slows all of them. The first turn is not counted
+    where there is another; who has used up all patience takes no more. Before each there is a pause in which
+    threads of BLAS, which wait for more by running, go to sleep.
     """
-    times: list[list[float]] = [[] for _ in calls]
-    for call in calls:
-        call()
-    while len(times[0]) < effort.repeats or sum(map(sum, times)) < effort.repeats * effort.span:
-        for call, mine in zip(calls, times, strict=True):
+    times: list[list[float]] = [[] for _ in measures]
+    spent = [0.0] * len(measures)
+    while due := [
+        i
+        for i, mine in enumerate(times)
+        if not mine
+        or (
+            spent[i] < effort.patience
+            and (len(mine) <= effort.repeats or sum(spent) < effort.repeats * effort.span)
+        )
+    ]:
+        for i in due:
             sleep(PAUSE)
-            mine.append(_time(call))
-        if sum(map(sum, times)) > effort.patience:
-            break
-    return [min(mine) for mine in times]
+            began = perf_counter()
+            times[i].append(measures[i]())
+            spent[i] += perf_counter() - began
+    return [pick(mine[1:] or mine) for mine in times]
 
 
-def per_step(steps: Iterator[object], effort: Effort) -> float:
-    """Return the median wall time of a step, the first, which sets up, excluded."""
+def called(call: Callable[[], object]) -> Measure:
+    """Return the measure of one call's wall time."""
+    return partial(_time, call)
+
+
+def stepped(steps: Iterator[object], effort: Effort) -> Measure:
+    """Return the measure of the median wall time of a step; the first, which sets up, is left out."""
     next(steps)
-    times: list[float] = []
-    while len(times) < effort.repeats or (sum(times) < effort.repeats * effort.span and len(times) < 500):
-        times.append(_time(lambda: next(steps)))
-    return median(times)
+
+    def measure() -> float:
+        times: list[float] = []
+        while len(times) < 2 or (sum(times) < effort.span and len(times) < 500):
+            times.append(_time(lambda: next(steps)))
+        return median(times)
+
+    return measure
 
 
-def per_iteration(run: Callable[[int], object], effort: Effort) -> float:
-    """Return the wall time of an iteration of something that can only be run from start to end.
+def iterated(run: Callable[[int], object], effort: Effort) -> Measure:
+    """Return the measure of an iteration of something that can only be run from start to end.
 
-    The least time of one iteration is taken from the median time of 1 + n, with n so large that the
-    difference is well above the clock's noise and the set-up's.
+    It takes the least time of one iteration from the time of 1 + n, with n so large that the difference is
+    well above the clock's noise and the set-up's.
     """
-    singles = [_time(run, 1)]
+    singles = [_time(run, 1), _time(run, 1)]
     while len(singles) < 4 and singles[-1] < effort.patience / 4:
         singles.append(_time(run, 1))
-    once, more, longer = min(singles), 1, _time(run, 2)
+    once, more, longer = min(singles), 2, _time(run, 3)
     while longer - once < max(effort.span, once) and longer < effort.patience / 4 and more < 256:
         more *= 2
         longer = _time(run, 1 + more)
-    times = [longer]
-    while len(times) < effort.repeats and sum(times) < effort.patience:
-        times.append(_time(run, 1 + more))
-    return (median(times) - once) / more
+    return lambda: (_time(run, 1 + more) - once) / more
 
 
 def multiply_adds() -> float:
@@ -164,22 +188,11 @@ def _of_one_thread() -> float:
     return size * times / best
 
 
-def best_threads(measure: Callable[[], float]) -> float:
-    """Return the better of two measurements of code that rests on BLAS: with one thread, and with all.
+def one_blas_thread(call: Callable[[], T]) -> Callable[[], T]:
+    """Return a call during which BLAS keeps to one thread, if that can be asked for.
 
     On small matrices BLAS can lose more by waiting for its threads than they gain.
     """
-    try:
-        limits = import_module("threadpoolctl").threadpool_limits
-    except ImportError:
-        return measure()
-    with limits(1):
-        alone = measure()
-    return min(alone, measure())
-
-
-def one_blas_thread(call: Callable[[], T]) -> Callable[[], T]:
-    """Return a call during which BLAS keeps to one thread, if that can be asked for."""
     try:
         control = import_module("threadpoolctl").ThreadpoolController()
     except ImportError:

@@ -3,34 +3,44 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
-from itertools import islice, permutations
+from itertools import permutations
 from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
 
 import lacunary as lac
-from benchmarks.measure import Effort, Line, best_threads, per_step
+from benchmarks.measure import Effort, Line, by_turns, one_blas_thread
 from lacunary.mixture.engine import engine_of
 from lacunary.mixture.learner import MixtureLearner
+from lacunary.mixture.sharing import Sharing
 from lacunary.papers.tmch98.images import BOUNDS
 from lacunary.papers.tmch98.tables import belief, digits
 
 __all__ = ["TITLE", "groups", "lines"]
 
-TITLE = (
-    "Mixtures of Gaussian networks; the last number is the log evidence (digit) or the mean log-density of a "
-    "row (EM), in nats"
-)
+TITLE = "Mixtures of Gaussian networks; the last number is the log evidence, in nats"
 DIGIT, MOST, QUICK = 7, 10, 3
 """The digit, and the most components; TMCH98 took about 6 hours a digit."""
 
-ROWS, VARIABLES, COMPONENTS, STEPS = 10_000, 16, 5, 50
-KINDS = {"empty": "diag", "complete": "full"}
+SHARED: dict[str, tuple[str, str | None]] = {
+    "full": ("complete", None),
+    "diag": ("empty", None),
+    "tied": ("complete", "EEE"),
+    "spherical": ("empty", "VII"),
+}
+"""What scikit-learn calls them, and our structure and what is shared."""
+
+SIZES = ((3_000, 8, 3), (3_000, 64, 20), (10_000, 16, 5), (20_000, 32, 10), (100_000, 16, 5))
+"""Rows, columns and components; the last where there is time."""
+
+WARM, SPAN = 3, 0.02
+"""Steps after which time is taken, and the seconds of those that are taken together."""
 
 GROUP_ROWS, GROUP_VARIABLES, SEEDS = 500, 8, 5
 
@@ -38,8 +48,9 @@ GROUP_ROWS, GROUP_VARIABLES, SEEDS = 500, 8, 5
 def lines(effort: Effort) -> Iterator[Line]:
     """Measure all three."""
     yield from _digit(effort)
-    for structure, covariance in KINDS.items():
-        yield from _em(structure, covariance, effort)
+    for size in SIZES[:-1] if effort.repeats < 5 else SIZES:
+        for covariance in SHARED:
+            yield from _em(covariance, *size, effort)
     yield from _recovery()
 
 
@@ -64,32 +75,58 @@ def _digit(effort: Effort) -> Iterator[Line]:
         yield Line(case, f"lacunary MDAG/n, {schedule}", time, found.estimate.value, note)
 
 
-def _em(structure: str, covariance: str, effort: Effort) -> Iterator[Line]:
-    """Time an iteration of EM; both start at random, so log-densities after some steps are only alike."""
-    values = _blobs()
-    case = f"EM iteration, {covariance}: {ROWS} rows x {VARIABLES}, {COMPONENTS} components"
-    ours = _Ours(values, structure)
-    yield Line(case, "lacunary", _per_step(ours.steps, effort), ours.after(STEPS), f"after {STEPS}")
+def _em(covariance: str, rows: int, variables: int, components: int, effort: Effort) -> Iterator[Line]:
+    """Time an iteration of EM by turns; each starts at random, so log-densities are only alike."""
+    values = _blobs(rows, variables, components)
+    case = f"EM iteration, {covariance}: {rows:,} rows x {variables}, {components} components"
+    ours = _next_of(_Ours(values, components, covariance).steps())
+    who = {"lacunary": ours, "lacunary, one thread": _on_one(ours)}
     if find_spec("sklearn") is None:
         yield Line(case, "scikit-learn", note="not installed")
-        return
-    theirs = _Theirs(values, covariance)
-    yield Line(case, "scikit-learn", _per_step(theirs.steps, effort), theirs.after(STEPS), f"after {STEPS}")
+    else:
+        theirs = _next_of(_Theirs(values, components, covariance).steps())
+        who |= {"scikit-learn": theirs, "scikit-learn, one thread": one_blas_thread(theirs)}
+    many = [_as_many(step) for step in who.values()]
+    calls = [partial(_steps, step, n) for step, n in zip(who.values(), many, strict=True)]
+    for name, n, time in zip(who, many, by_turns(calls, effort), strict=True):
+        yield Line(case, name, time / n)
 
 
-def _per_step(steps: Callable[[], Iterator[float]], effort: Effort) -> float:
-    return best_threads(lambda: per_step(steps(), effort))
+def _steps(step: Callable[[], float], many: int) -> None:
+    for _ in range(many):
+        step()
+
+
+def _as_many(step: Callable[[], float]) -> int:
+    """Return how many steps take about `SPAN`: after a pause the first finds nothing in the caches."""
+    _steps(step, WARM)
+    began = perf_counter()
+    _steps(step, WARM)
+    return max(1, round(SPAN * WARM / (perf_counter() - began)))
+
+
+def _next_of(steps: Iterator[float]) -> Callable[[], float]:
+    return lambda: next(steps)
+
+
+def _on_one(step: Callable[[], float]) -> Callable[[], float]:
+    def alone() -> float:
+        with lac.threads(1):
+            return step()
+
+    return alone
 
 
 class _Ours:
     """EM with fixed structures, as `lacunary.fit_mixture` does it."""
 
-    def __init__(self, values: NDArray[np.float64], structure: str) -> None:
-        table = lac.read(values)
-        self.learner = MixtureLearner(engine_of(table, None))
-        self.rows = len(values)
-        one = tuple(tuple(range(child)) if structure == "complete" else () for child in range(VARIABLES))
-        self.structures = (one,) * COMPONENTS
+    def __init__(self, values: NDArray[np.float64], components: int, covariance: str) -> None:
+        structure, shared = SHARED[covariance]
+        sharing = Sharing() if shared is None else Sharing.of(shared)
+        self.learner = MixtureLearner(engine_of(lac.read(values), None, sharing))
+        self.rows, columns = values.shape
+        one = tuple(tuple(range(child)) if structure == "complete" else () for child in range(columns))
+        self.structures = (one,) * components
 
     def steps(self) -> Iterator[float]:
         """Yield the mean log-density before every step."""
@@ -100,16 +137,12 @@ class _Ours:
             model = self.learner.maximize(completed, self.structures)
             yield completed.log_likelihood / self.rows
 
-    def after(self, steps: int) -> float:
-        """Return the mean log-density after so many steps."""
-        return next(islice(self.steps(), steps, None))
-
 
 class _Theirs(_Ours):
     """EM as scikit-learn's GaussianMixture does it, by the same steps."""
 
-    def __init__(self, values: NDArray[np.float64], covariance: str) -> None:
-        self.values, self.covariance = values, covariance
+    def __init__(self, values: NDArray[np.float64], components: int, covariance: str) -> None:
+        self.values, self.components, self.covariance = values, components, covariance
 
     def steps(self) -> Iterator[float]:
         """Yield the mean log-density before every step."""
@@ -117,22 +150,22 @@ class _Theirs(_Ours):
         how = {"init_params": "random", "max_iter": 1, "random_state": 0}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # one step is not convergence
-            model = kind(COMPONENTS, covariance_type=self.covariance, **how).fit(self.values)
+            model = kind(self.components, covariance_type=self.covariance, **how).fit(self.values)
         while True:
             mean, log_shares = model._e_step(self.values)
             model._m_step(self.values, log_shares)
             yield float(mean)
 
 
-def _blobs() -> NDArray[np.float64]:
+def _blobs(rows: int, variables: int, components: int) -> NDArray[np.float64]:
     """Return rows of overlapping groups with covariances of their own; (rows, variables)."""
     rng = np.random.default_rng(0)
     parts = []
-    for _ in range(COMPONENTS):
-        mix = rng.normal(size=(VARIABLES, VARIABLES)) / np.sqrt(VARIABLES)
-        centre = rng.normal(0.0, 2.0, VARIABLES)
-        parts.append(rng.normal(size=(ROWS // COMPONENTS, VARIABLES)) @ mix + centre)
-    return np.concatenate(parts)
+    for _ in range(components):
+        mix = rng.normal(size=(variables, variables)) / np.sqrt(variables)
+        centre = rng.normal(0.0, 2.0, variables)
+        parts.append(rng.normal(size=(rows // components, variables)) @ mix + centre)
+    return rng.permutation(np.concatenate(parts))
 
 
 def _recovery() -> Iterator[Line]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from statistics import median
 from time import perf_counter
@@ -20,9 +21,11 @@ TITLE = "One question at a time, median seconds of the same draws (random target
 DATA = Path(__file__).with_name("data")
 WIDE = ("win95pts", "pigs", "andes", "link", "munin1")
 QUESTIONS = 100
-CHANGES = 15
+BLOCK, FEW, CHANGES = 7, 12, 15
+"""Questions before it is another's turn, those for the slowest rival, and changes of a finding."""
 
 Question = tuple[str, dict[str, Any]]
+Ask = Callable[[str, dict[str, Any]], object]
 
 
 def lines(effort: Effort) -> Iterator[Line]:
@@ -55,25 +58,29 @@ def questions(network: lac.Network, many: int) -> list[Question]:
 
 
 def _singly(name: str, network: lac.Network, asked: list[Question]) -> Iterator[Line]:
+    """All are asked the same questions, some at a time and by turns, and none twice."""
     network.query(*asked[0][:1], given=asked[0][1])
-    fresh = [lac.Network(_again(network.dag), network.theta.copy()) for _ in asked]
+    fresh = iter([lac.Network(_again(network.dag), network.theta.copy()) for _ in asked])
     kept = lac.Network(_again(network.dag), network.theta.copy())
-    case = f"{name}, one target"
-    yield Line(case, "lacunary, network kept", _each(lambda t, g: kept.query(t, given=g), asked))
-    queue = iter(fresh)
-    yield Line(case, "lacunary, fresh network", _each(lambda t, g: next(queue).query(t, given=g), asked))
-    if rivals.gum is None:
-        yield Line(case, "pyAgrum LazyPropagation", note="not installed")
-    else:
+    who: dict[str, Ask] = {
+        "lacunary, network kept": lambda t, g: kept.query(t, given=g),
+        "lacunary, fresh network": lambda t, g: next(fresh).query(t, given=g),
+    }
+    if rivals.gum is not None:
         twin = rivals.pyagrum_network(network)
         engine = rivals.gum.LazyPropagation(twin)
-        yield Line(case, "pyAgrum LazyPropagation, kept", _each(lambda t, g: _lazily(engine, t, g), asked))
-        yield Line(
-            case,
-            "pyAgrum LazyPropagation, fresh",
-            _each(lambda t, g: _lazily(rivals.gum.LazyPropagation(twin), t, g), asked),
-        )
-    yield _pgmpy(case, network, asked[:12])
+        who["pyAgrum LazyPropagation, kept"] = partial(_lazily, engine)
+        who["pyAgrum LazyPropagation, fresh"] = lambda t, g: _lazily(rivals.gum.LazyPropagation(twin), t, g)
+    times: dict[str, list[float]] = {each: [] for each in who}
+    for first in range(0, len(asked), BLOCK):
+        for each, ask in who.items():
+            times[each] += [_time(ask, *question) for question in asked[first : first + BLOCK]]
+    case = f"{name}, one target"
+    for each, mine in times.items():
+        yield Line(case, each, median(mine))
+    if rivals.gum is None:
+        yield Line(case, "pyAgrum LazyPropagation", note="not installed")
+    yield _pgmpy(case, network, asked[:FEW])
 
 
 def _pgmpy(case: str, network: lac.Network, asked: list[Question]) -> Line:
@@ -83,11 +90,12 @@ def _pgmpy(case: str, network: lac.Network, asked: list[Question]) -> Line:
     if len(network.dag.names) > 100:
         return Line(case, who, note="not tried: minutes for a question")
     engine = rivals._load("pgmpy.inference").VariableElimination(rivals.pgmpy_network(network))
-    return Line(case, who, _each(lambda t, g: engine.query([t], evidence=g, show_progress=False), asked))
+    times = [_time(lambda t, g: engine.query([t], evidence=g, show_progress=False), *ask) for ask in asked]
+    return Line(case, who, median(times), note=f"of the first {len(asked)}")
 
 
 def _all_marginals(name: str, network: lac.Network) -> Iterator[Line]:
-    """Of every variable, after the state of one finding was changed."""
+    """Of every variable, after the state of one finding was changed; by turns."""
     case, variable = f"{name}, all marginals after a change", network.dag.schema[network.dag.names[-1]]
     engine = network.engine({variable.name: variable.states[0]})
     engine.marginals()
@@ -96,7 +104,7 @@ def _all_marginals(name: str, network: lac.Network) -> Iterator[Line]:
         engine.set(variable.name, variable.states[k % variable.size])
         engine.marginals()
 
-    yield Line(case, "lacunary, engine kept", _times(ours))
+    changes = {"lacunary, engine kept": ours}
     if rivals.gum is not None:
         twin = rivals.pyagrum_network(network)
         lazy = rivals.gum.LazyPropagation(twin)
@@ -107,7 +115,10 @@ def _all_marginals(name: str, network: lac.Network) -> Iterator[Line]:
             for other in network.dag.names:
                 lazy.posterior(other)
 
-        yield Line(case, "pyAgrum LazyPropagation, kept", _times(theirs))
+        changes["pyAgrum LazyPropagation, kept"] = theirs
+    times = [[_time(change, k) for change in changes.values()] for k in range(CHANGES)]
+    for who, mine in zip(changes, zip(*times, strict=True), strict=True):
+        yield Line(case, who, median(mine))
 
 
 def _lazily(engine: Any, target: str, given: dict[str, Any]) -> Any:
@@ -117,22 +128,10 @@ def _lazily(engine: Any, target: str, given: dict[str, Any]) -> Any:
     return engine.posterior(target)
 
 
-def _each(ask: Callable[[str, dict[str, Any]], object], asked: list[Question]) -> float:
-    times = []
-    for target, given in asked:
-        began = perf_counter()
-        ask(target, given)
-        times.append(perf_counter() - began)
-    return median(times)
-
-
-def _times(change: Callable[[int], None]) -> float:
-    times = []
-    for k in range(CHANGES):
-        began = perf_counter()
-        change(k)
-        times.append(perf_counter() - began)
-    return median(times)
+def _time(call: Callable[..., object], *arguments: Any) -> float:
+    began = perf_counter()
+    call(*arguments)
+    return perf_counter() - began
 
 
 def _again(dag: lac.Dag) -> lac.Dag:

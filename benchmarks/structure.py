@@ -1,7 +1,9 @@
 """Structure search on complete tables, beside pyAgrum, PyBNesian and pgmpy.
 
-Every graph found is scored by the same code, so that scores compare. Asia and Alarm ship with the package;
-name a folder with further networks (child.bif, insurance.bif) in LACUNARY_NETWORKS to measure them as well.
+All look for the graph of the highest score, no number of arcs being more probable than another beforehand,
+and every graph found is scored by the same code, so that scores compare. Asia and Alarm ship with the
+package; name a folder with further networks (child.bif, insurance.bif) in LACUNARY_NETWORKS to measure them
+as well.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from typing import Any
 import numpy as np
 
 import lacunary as lac
-from benchmarks.measure import Effort, Line, seconds
+from benchmarks.measure import Effort, Line, called, turns
 from benchmarks.rivals import gum, pgmpy
 
 __all__ = ["TITLE", "lines"]
@@ -35,10 +37,11 @@ SIZES = {
 SLOW_ROWS, SLOW_VARIABLES = 1_000, 20
 """Up to which pgmpy, which takes minutes on more, is measured; once."""
 
-METHODS = ("reinsert", "greedy", "tabu")
-"""The default first: it is what rivals are compared with."""
+METHODS = (None, "greedy", "tabu")
+"""What is meant where none is named comes first: it is what rivals are compared with."""
 
 Parents = list[tuple[str, ...]]
+Search = Callable[[], Parents]
 
 
 def lines(effort: Effort) -> Iterator[Line]:
@@ -67,48 +70,55 @@ def _networks() -> Iterator[tuple[str, lac.Network]]:
 
 
 def _bdeu(case: str, table: lac.Table, frame: Any, effort: Effort) -> Iterator[Line]:
-    for method in METHODS:
-        yield _ours(case, table, method, "bdeu", effort)
+    rivals: dict[str, Search] = {}
+    if gum is not None:
+        rivals |= {f"pyAgrum {way}": partial(_agrum, table, frame, way) for way in ("greedy", "tabu")}
+    yield from _case(case, table, "bdeu", rivals, effort)
     if gum is None:
         yield Line(case, "pyAgrum", note="not installed")
-    else:
-        for way in ("greedy", "tabu"):
-            yield _measured(case, f"pyAgrum {way}", table, "bdeu", partial(_agrum, table, frame, way), effort)
     if pgmpy is not None and len(table) <= SLOW_ROWS and len(table.schema) <= SLOW_VARIABLES:
-        yield _measured(case, "pgmpy greedy", table, "bdeu", lambda: _pgmpy(frame), None)
+        with _quiet():
+            began = perf_counter()
+            parents = _pgmpy(frame)
+            taken = perf_counter() - began
+        yield _line(case, "pgmpy greedy", taken, table, "bdeu", lac.Dag(table.schema, tuple(parents)))
 
 
 def _bic(case: str, table: lac.Table, frame: Any, effort: Effort) -> Iterator[Line]:
-    for method in METHODS:
-        yield _ours(case, table, method, "bic", effort)
     try:
         rival = import_module("pybnesian")
     except ImportError:
+        yield from _case(case, table, "bic", {}, effort)
         yield Line(case, "PyBNesian", note="not installed")
         return
-    yield _measured(case, "PyBNesian greedy", table, "bic", lambda: _pybnesian(rival, frame), effort)
+    yield from _case(case, table, "bic", {"PyBNesian greedy": partial(_pybnesian, rival, frame)}, effort)
 
 
-def _ours(case: str, table: lac.Table, method: str, score: str, effort: Effort) -> Line:
-    def run() -> lac.SearchResult:
+def _case(
+    case: str, table: lac.Table, score: str, rivals: dict[str, Search], effort: Effort
+) -> Iterator[Line]:
+    """All by turns, and what each finds."""
+
+    def ours(method: Any) -> lac.Dag:
         fresh = lac.Table(table.schema, table.codes)  # with nothing worked out beforehand
-        return lac.search(fresh, method=method, score=score)
+        return lac.search(fresh, method=method, score=score, structure_prior=None).dag
 
-    found = run()
-    return Line(case, f"lacunary {method}", seconds(run, effort), found.score, f"{len(found.dag.arcs)} arcs")
-
-
-def _measured(
-    case: str, who: str, table: lac.Table, score: str, call: Callable[[], Parents], effort: Effort | None
-) -> Line:
-    """Time a rival, or time it once where it is slow, and score its graph as ours are."""
+    calls: dict[str, Callable[[], Any]] = {
+        f"lacunary {method or 'default'}": partial(ours, method) for method in METHODS
+    }
+    calls |= rivals
     with _quiet():
-        began = perf_counter()
-        parents = call()
-        taken = perf_counter() - began if effort is None else seconds(call, effort)
-    dag = lac.Dag(table.schema, tuple(parents))
-    value = lac.search(table, score=score, start=dag, method=_Stay()).score
-    return Line(case, who, taken, value, f"{len(dag.arcs)} arcs")
+        found = {who: call() for who, call in calls.items()}
+        times = turns([called(call) for call in calls.values()], effort)
+    for (who, graph), time in zip(found.items(), times, strict=True):
+        dag = graph if isinstance(graph, lac.Dag) else lac.Dag(table.schema, tuple(graph))
+        yield _line(case, who, time, table, score, dag)
+
+
+def _line(case: str, who: str, time: float, table: lac.Table, score: str, dag: lac.Dag) -> Line:
+    """Every graph is scored as ours are: without a prior of graphs, which rivals do not have."""
+    value = lac.search(table, score=score, start=dag, method=_Stay(), structure_prior=None).score
+    return Line(case, who, time, value, f"{len(dag.arcs)} arcs")
 
 
 class _Stay:

@@ -64,8 +64,9 @@ def operations(rows: DiscreteRows) -> float:
     """
     total = 0.0
     for chunk in rows.packed.chunks:
-        size = chunk.kinds.size[chunk.slab.kind]
-        total += float(size @ (1 + np.diff(chunk.slab.base_start) + np.diff(chunk.slab.child_start)))
+        slab = chunk.slab
+        links, children = np.diff(slab.base_start), np.diff(slab.child_start)
+        total += float(chunk.kinds.size[slab.kind] @ (1 + links + children))
     return total
 
 

@@ -30,6 +30,7 @@ LENT = {
     "graph for networkx": "files.others.to_networkx",
     "network for pgmpy": "files.others.to_pgmpy",
     "network for pyagrum": "files.others.to_pyagrum",
+    "number of threads": "infer.parallel.threads",
     "save": "files.store.save",
     "score of a mixture": "mixture.score.score_mixture",
     "shown in a notebook": "report.notebook.html",

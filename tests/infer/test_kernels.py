@@ -56,21 +56,28 @@ def test_distinct_lists(lists: list[list[int]]) -> None:
     seeds,
 )
 def test_fill_offsets(shapes: list[list[int]], seed: int) -> None:
-    """Every table of every shape: Σ over its open variables of state · step, the last variable fastest."""
+    """Every table of every shape: Σ over its open variables of state · step, the last variable fastest.
+
+    Some have no room, and behind some come the offsets with which runs of their last variable begin.
+    """
     rng, sizes = np.random.default_rng(seed), np.array([2, 3, 4, 1, 2])
     of_table = rng.integers(0, len(shapes), size=6)
+    kept, runs = rng.random(6) < 0.8, rng.random(6) < 0.5
     steps = [rng.integers(0, 50, size=len(shapes[s])).tolist() for s in of_table]
     member, member_start = ragged(shapes)
     step, step_start = ragged(steps)
-    start = np.cumsum([0, *(int(np.prod(sizes[shapes[s]])) for s in of_table)], dtype=np.int64)
+    size = np.array([int(np.prod(sizes[shapes[s]])) for s in of_table])
+    run = np.array([int(sizes[shapes[s][-1]]) for s in of_table]) * runs
+    start = np.cumsum([0, *(kept * (size + np.where(runs, size // np.maximum(run, 1), 0)))], dtype=np.int64)
     out = np.full(start[-1], -7, dtype=np.int32)
-    fill_offsets(member, member_start, sizes, step, step_start, of_table, out, start)
+    fill_offsets(member, member_start, sizes, step, step_start, of_table, run, out, start)
     for t, s in enumerate(of_table):
         wanted = [
             sum(state * by for state, by in zip(states, steps[t], strict=True))
             for states in product(*(range(sizes[v]) for v in shapes[s]))
         ]
-        assert out[start[t] : start[t + 1]].tolist() == wanted
+        wanted += wanted[:: run[t]] if runs[t] else []
+        assert out[start[t] : start[t + 1]].tolist() == (wanted if kept[t] else [])
 
 
 # Islands ------------------------------------------------------------------------------------------------

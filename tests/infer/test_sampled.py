@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import pickle
 import warnings
 from collections.abc import Callable
 from functools import partial
@@ -28,12 +30,13 @@ from lacunary.infer.spread import Spread
 from lacunary.learn.vbem import update_rule
 from lacunary.model.dag import Dag
 from tests.strategies import Case, mixed_cases
+from tests.test_cli import Result
 
 CLOSE = 1e-7
 """Two ways through doubles; the kernel squares residuals, which takes half the digits of their condition."""
 
-QUANTILE = 2.13
-"""Of Student's t with fifteen degrees of freedom: 97.5 %, as the error is told by sixteen chains."""
+QUANTILE = 1.645
+"""Of a normal distribution: 95 %, for intervals of 90 %; errors know that few chains tell them."""
 
 ALL = Effort(ways=2**20)
 """Every island is gone through."""
@@ -70,6 +73,7 @@ def too_wide(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lacunary.infer.sampled.Effort", partial(Effort, ways=1))
     monkeypatch.setattr(rows, "prepare_discrete", refuse)
     monkeypatch.setattr("lacunary.infer.mixed.prepare_mixed", refuse)
+    monkeypatch.setattr("lacunary.infer.posterior.marginals_of", refuse)
 
 
 @pytest.mark.parametrize(("least", "weight", "wide"), [(8, 1.0, False), (7, 1.0, True), (7, 0.0, False)])
@@ -121,7 +125,7 @@ def test_potentials_of_variational_bayes_are_taken_as_they_are() -> None:
 
 
 def test_the_stated_errors_cover_what_is_exact() -> None:
-    """Over 24 problems: 95 % of statistics are meant to be covered; 90 % are asked for."""
+    """Over 24 problems, in 90 % intervals; what no chain met is a statistic like others."""
     covered, logs = [], []
     for seed in range(24):
         network, table = problem(seed, continuous=3 * (seed % 2))
@@ -130,12 +134,46 @@ def test_the_stated_errors_cover_what_is_exact() -> None:
         found = tried.expect(network.theta[None])[0]
         assert found.error is not None
         assert found.log_error is not None
-        noisy = found.error > 1e-9
-        off = np.abs(found.counts - known.counts)[noisy]
-        covered.append(np.mean(off <= QUANTILE * found.error[noisy]))
+        off = np.abs(found.counts - known.counts)
+        noisy = (found.error > 1e-9) | (off > CLOSE * table.size)
+        covered.append(np.mean(off[noisy] <= QUANTILE * found.error[noisy]))
         logs.append(abs(found.log_likelihood - known.log_likelihood) <= QUANTILE * found.log_error)
     assert np.mean(covered) > 0.9
     assert np.mean(logs) > 0.85  # of 24: two more misses than one in ten would be by chance once in ten times
+
+
+def test_what_no_chain_can_meet_is_none_and_what_none_met_has_an_error() -> None:
+    """A state of 1 in 10⁶ is met by no draw, and its error is more than what is told; one of 0 has none."""
+    rare = np.array([1.0 - 1e-6, 1e-6, 0.0])
+    dag = lac.dag("a b c -> d", states={**dict.fromkeys("abc", 3), "d": 2})
+    above = np.full((3, 3, 3, 2), 0.5)
+    network = lac.Network.from_tables(dag, {"a": rare, "b": rare, "c": rare, "d": above})
+    table = Table(dag.schema, np.array([[-1, -1, -1, 1]]))
+    found = prepare_sampled(dag, table, "", NONE).expect(network.theta[None])[0]
+    assert found.error is not None
+    assert found.table("a") == pytest.approx(rare, abs=1e-9)  # their own probabilities, not those of draws
+    error = dag.layout.table(found.error, 0)
+    assert 1e-6 < error[1] < 0.1
+    assert error[2] == 0.0
+
+
+def test_sets_beyond_the_size_of_a_block_are_drawn_by_turns() -> None:
+    """Nine binary holes below one cell have 512 joint states, of which a block draws 64 at a time."""
+    names = "abcdefghi"
+    dag = lac.dag(f"{' '.join(names)} -> z", states=dict.fromkeys([*names, "z"], 2))
+    network = random_network(dag, rng=5)
+    table = Table(dag.schema, np.array([[-1] * 9 + [1]]))
+    where = tuple(range(9))
+    tried = prepare_sampled(dag, table, "", Effort(ways=1, sweeps=64))
+    (found,) = tried.marginals(network.theta, [where])
+    (known,) = prepare(dag, table).marginals(network.theta, [where])
+    assert found.sum() == pytest.approx(1.0)
+    error: Any = getattr(found, "error", None)
+    assert np.mean(np.abs(np.asarray(found) - known) <= QUANTILE * error) > 0.9
+    exact = prepare(dag, table).expect(network.theta[None])[0]
+    drawn = tried.expect(network.theta[None])[0]
+    assert drawn.error is not None
+    assert np.mean(np.abs(drawn.counts - exact.counts) <= QUANTILE * drawn.error + CLOSE) > 0.9
 
 
 def test_bits_do_not_depend_on_threads() -> None:
@@ -201,18 +239,13 @@ def test_the_announcement_names_what_forbids_it_where_it_was_said() -> None:
     network, table = problem(7, count=20)
     with pytest.warns(ApproximationWarning, match="exact=True forbids"):
         lac.fit(network.dag, table, stop=lac.Stop(iterations=1))
-    asked: tuple[Callable[[], object], ...] = (
-        lambda: network.log_likelihood(table),
-        lambda: network.log_probability(table),
-    )
-    for ask in asked:  # which have no such option
-        with pytest.warns(ApproximationWarning, match=r'simplefilter\("error"') as told:
-            ask()
-        assert not any("exact=True" in str(each.message) for each in told)
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", ApproximationWarning)
-            with pytest.raises(ApproximationWarning):
-                ask()
+    with pytest.warns(ApproximationWarning, match=r'simplefilter\("error"') as told:
+        network.prepared(table)  # which has no such option
+    assert not any("exact=True" in str(each.message) for each in told)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ApproximationWarning)
+        with pytest.raises(ApproximationWarning):
+            network.prepared(table)
 
 
 @pytest.mark.parametrize(
@@ -221,6 +254,19 @@ def test_the_announcement_names_what_forbids_it_where_it_was_said() -> None:
         lac.Network.query,
         lac.Network.posterior,
         lac.Network.explain,
+        lac.Network.sample,
+        lac.Network.engine,
+        lac.Network.log_density,
+        lac.Network.probability,
+        lac.Network.log_probability,
+        lac.Network.log_likelihood,
+        lac.Mixture.query,
+        lac.Mixture.posterior,
+        lac.Mixture.probability,
+        lac.Mixture.responsibilities,
+        lac.Mixture.log_probability,
+        lac.Mixture.log_likelihood,
+        lac.Ensemble.log_probability,
         lac.fit,
         lac.search,
         lac.score,
@@ -313,6 +359,100 @@ def test_what_no_tables_fit_is_asked_of_chains_and_says_its_error(monkeypatch: p
             assert (
                 np.abs(posteriors[name][r] - exact.probabilities).max() < 0.1
             )  # four errors of 512 chains, at most
+
+
+@pytest.mark.usefixtures("too_wide")
+@pytest.mark.filterwarnings("ignore::lacunary.errors.ApproximationWarning")
+def test_what_is_drawn_has_its_error_beside_it() -> None:
+    network, table = problem(7, count=12, holes=0.3, continuous=0)
+    known = _prepare_discrete(network.dag, table)
+    log: Any = network.log_probability(table)
+    assert log.error.shape == (12,)
+    assert log[2:4].error.tolist() == log.error[2:4].tolist()
+    assert pickle.loads(pickle.dumps(log)).error.tolist() == log.error.tolist()
+    assert (2 * log).error is None  # which nobody worked out
+    exact = known.log_evidence(network.theta[None])[0]
+    assert np.all(np.abs(np.asarray(log) - exact) <= 5 * log.error + CLOSE)
+    total: Any = network.log_likelihood(table)
+    assert abs(total - exact.sum()) < 4 * total.error
+    assert "±" in str(total)
+    assert pickle.loads(pickle.dumps(total)).error == total.error
+    told: Any = network.posterior(table, ["d0", ("d0", "d1")])
+    pair = told["d0", "d1"]
+    assert pair.error.shape == pair.shape == (12, *network.dag.schema.sizes[:2])
+    assert told["d0"].error[table.codes[:, 0] >= 0].max(initial=0.0) == 0.0  # what is seen is certain
+
+
+@pytest.mark.usefixtures("too_wide")
+def test_mixtures_say_how_far_off_what_they_mix_may_be() -> None:
+    """The errors of a mixture of twins are those of one: their shares are equal, and what they say."""
+    network, table = problem(7, count=12, holes=0.3, continuous=0)
+    both = lac.Mixture(np.array([0.5, 0.5]), (network, network))
+    with pytest.warns(ApproximationWarning) as announced:
+        log: Any = both.log_probability(table)
+    assert len(announced) == 1  # once, by whomever it was
+    with pytest.warns(ApproximationWarning) as announced:
+        told: Any = both.posterior(table, ["d0"])
+    assert len(announced) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ApproximationWarning)
+        one: Any = network.log_probability(table)
+        alone: Any = network.posterior(table, ["d0"])
+        total: Any = both.log_likelihood(table)
+        shares: Any = both.responsibilities(table)
+        ensemble: Any = lac.Ensemble((network, network), np.array([0.5, 0.5])).log_probability(table)
+    # Each counts half, with an error of its own: √2 less than one of them would have.
+    np.testing.assert_allclose(log.error, one.error / np.sqrt(2), rtol=1e-9)
+    np.testing.assert_allclose(ensemble.error, log.error, rtol=1e-9)
+    np.testing.assert_allclose(shares.error[:, 0], one.error * np.sqrt(0.125), rtol=1e-9)
+    np.testing.assert_allclose(told["d0"].error, alone["d0"].error / np.sqrt(2), rtol=1e-9)
+    np.testing.assert_allclose(told["d0"], alone["d0"], rtol=1e-12)
+    assert total.error > 0
+    asked: tuple[Callable[..., object], ...] = (
+        both.log_probability,
+        both.log_likelihood,
+        both.posterior,
+        both.responsibilities,
+    )
+    for ask in asked:
+        with pytest.raises(TooWideError, match="all is too wide"):
+            ask(table, exact=True)
+
+
+@pytest.mark.usefixtures("too_wide")
+@pytest.mark.filterwarnings("ignore::lacunary.errors.ApproximationWarning")
+@pytest.mark.parametrize("method", ["bic", "cheeseman-stutz", "variational", "map"])
+def test_estimates_from_drawn_statistics_have_a_standard_error(method: str) -> None:
+    network, table = problem(7, count=30, holes=0.3, continuous=0)
+    found = lac.score(network.dag, table, method, starts=1)
+    assert found.stderr is not None
+    assert 0 < found.stderr < 2  # of 30 rows, each told to 0.2 or so
+    assert "±" in str(found)
+
+
+@pytest.mark.filterwarnings("default::lacunary.errors.ApproximationWarning")
+def test_answers_about_one_row_say_their_error_in_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise TooWideError("it is wide")
+
+    for name in ("joint", "log_evidence", "explanation"):
+        monkeypatch.setattr(Eliminator, name, refuse)
+    monkeypatch.setattr(rows, "prepare_discrete", refuse)
+    monkeypatch.setattr("lacunary.infer.posterior.marginals_of", refuse)
+    monkeypatch.setattr("lacunary.infer.sampled.Effort", partial(Effort, ways=1))
+    asked = ["query", "asia", "lung", "--given", "dysp=yes"]
+    told = json.loads(Result(*asked, "--json").out)
+    assert told["probability_of_given_error"] > 0
+    assert all(one["error"] > 0 for one in told["distribution"])
+    said = Result(*asked)
+    assert "±" in said.out
+    assert "it is wide" in said.err
+    assert "it is wide" in Result(*asked, "--exact").err
+    engine = lac.asia().engine({"dysp": "yes"}, exact=True)
+    with pytest.raises(TooWideError, match="it is wide"):
+        engine.query("lung")
+    with pytest.raises(TooWideError, match="it is wide"):
+        _ = engine.log_probability
 
 
 def test_rows_with_many_ways_are_drawn_where_families_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:

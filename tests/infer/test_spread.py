@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -96,3 +98,52 @@ def test_blocks_of_many_rows_are_not_scattered() -> None:
     )
     assert Spread(table).scattered is None
     assert Spread(table.take(np.arange(20))).scattered is not None
+
+
+def wide(rows: int = 10, seed: int = 5) -> tuple[lac.Network, lac.Table]:
+    """Return a network in which numbers depend on one of five discrete variables, and rows with holes."""
+    kinds: Any = dict.fromkeys("xyz", "continuous")
+    dag = lac.dag("A -> B -> C; B -> D; A -> E; B -> x -> y; B -> y; x -> z", states=3, kinds=kinds)
+    network = lac.random_network(dag, rng=seed)
+    return network, lac.make_holes(network.sample(rows, rng=seed), 0.5, rng=seed)
+
+
+def test_ways_that_share_what_numbers_depend_on_share_a_matrix() -> None:
+    network, table = wide()
+    spread = Spread(table)
+    seen = spread.under(network.dag, network.theta)
+    found, weights = seen.triples(), np.zeros(len(spread.codes))
+    core = spread.core((1,))
+    assert core is not None
+    assert len(found.squares.each) == len(np.unique(core.pair)) < len(spread.codes) / 4
+    slow: dict[tuple[int, ...], np.ndarray] = {}
+    for codes, reals, weight in zip(table.codes, table.reals, table.weights, strict=True):
+        for share, way in naive_mixed.shares(network, codes, reals):
+            z = np.concatenate([[1.0], way.mean])
+            moment = np.outer(z, z)
+            moment[1:, 1:] += way.covariance
+            key = tuple(way.states.values())
+            slow[key] = slow.get(key, 0.0) + weight * share * moment
+    for k, (codes, moment) in enumerate(zip(found.codes[:, :5], found.moment, strict=True)):
+        expected = slow.get(tuple(codes.tolist()), np.zeros_like(moment))
+        assert moment == pytest.approx(expected, rel=CLOSE, abs=CLOSE * max(1.0, np.abs(expected).max()))
+        weights[k] = expected[0, 0]
+    assert found.squares.count == pytest.approx(weights, rel=CLOSE, abs=CLOSE)
+
+
+def test_shared_matrices_are_taken_joined_and_added_up_as_if_each_way_had_its_own() -> None:
+    network, table = wide()
+    parts = [table.take(np.arange(5)), table.take(np.arange(5, 10))]
+    whole = Spread(table).under(network.dag, network.theta).triples()
+    first, second = (Spread(part).under(network.dag, network.theta).triples() for part in parts)
+    both = first + second
+    order = [np.flatnonzero((both.codes == codes).all(axis=1))[0] for codes in whole.codes]
+    assert len(both.codes) == len(whole.codes)
+    assert both.moment[order] == pytest.approx(whole.moment, rel=CLOSE, abs=CLOSE)
+    some = np.array([5, 2, 9])
+    assert whole.squares.taken(some).whole == pytest.approx(whole.moment[some], rel=CLOSE, abs=CLOSE)
+    where = whole.codes[:, 2]
+    added = np.stack([whole.moment[where == c].sum(axis=0) for c in range(3)])
+    assert whole.squares.sums(where, 3) == pytest.approx(added, rel=CLOSE, abs=CLOSE)
+    half = whole.times(0.5).statistics(network.dag)
+    assert half == pytest.approx(0.5 * whole.statistics(network.dag), rel=CLOSE, abs=CLOSE)

@@ -60,6 +60,16 @@ def test_who_wants_one_core_or_no_code_gets_none(
     assert started == []
 
 
+def test_who_says_one_thread_gets_no_second_process(started: list[list[str]]) -> None:
+    with lac.threads(1):
+        ahead.begin()
+        assert not ahead.is_at_work()
+    assert started == []
+    with lac.threads(2):
+        ahead.begin()
+    assert len(started) == 1
+
+
 def test_nothing_is_begun_on_one_core_or_where_code_is(
     started: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -178,6 +188,7 @@ def other(started: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> _Other:
     monkeypatch.setattr(promote, "_twins", {})
     monkeypatch.setattr(promote, "_look", [0.0])
     monkeypatch.setattr(promote, "_spent", [promote.PATIENCE])
+    monkeypatch.setattr(promote, "_times", [0])
     return process
 
 
@@ -214,6 +225,18 @@ def test_code_that_appears_on_disk_is_taken_and_seldom_looked_for(
     assert not any(promote.is_due(orders, buckets, questions) for _ in range(100))
     assert len(looks) == 1
     promote.spend(promote.LOOK)
+    assert promote.is_due(orders, buckets, questions)
+
+
+def test_who_keeps_asking_short_questions_gets_code_that_is_on_disk(
+    other: _Other, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(promote, "are_stored", lambda *modules: True)
+    monkeypatch.setattr(promote, "_spent", [0.0])
+    monkeypatch.setattr(promote, "_times", [0])
+    for _ in range(promote.KEEN):
+        assert not promote.is_due(orders, buckets, questions)
+        promote.spend(1e-6)
     assert promote.is_due(orders, buckets, questions)
 
 

@@ -58,6 +58,9 @@ def rows_with_holes(n: int, rows: int, share: float, seed: int) -> Array:
         (17, 75, 0.2, 3),
         (6, 40, 0.5, 15),
         (17, 41, 0.6, 8),
+        (2, 64, 0.0, 2),
+        (30, 97, 0.0, 5),
+        (30, 97, 0.5, 9),
     ],
 )
 def test_evidence_and_moments_are_those_of_conditional_normals(
@@ -77,6 +80,46 @@ def test_evidence_and_moments_are_those_of_conditional_normals(
     squares = np.array([[square for _, square in row] for row in expected])
     moments = np.einsum("rc,rcij->cij", weights, squares)
     np.testing.assert_allclose(known.moments(forms, weights), moments, rtol=ROUNDED, atol=ROUNDED * rows)
+
+
+def test_moments_are_the_same_whether_or_not_densities_were_asked_for() -> None:
+    """Means of holes are kept from one question for the other, for other groups of densities and rows."""
+    x, (mean, covariance) = rows_with_holes(11, 150, 0.35, 2), normals(11, 8, 3)
+    weights = np.random.default_rng(4).random((150, 8)) * (np.random.default_rng(5).random((150, 8)) < 0.3)
+    forms, known = Forms.normal(mean, covariance), GaussianRows(x)
+    known.log_evidence(forms)
+    squares = np.array([[one_row(row, m, v)[1] for m, v in zip(mean, covariance, strict=True)] for row in x])
+    expected = np.einsum("rc,rcij->cij", weights, squares)
+    for rows in (known, GaussianRows(x)):
+        np.testing.assert_allclose(rows.moments(forms, weights), expected, rtol=ROUNDED, atol=ROUNDED * 150)
+
+
+def test_rows_without_holes_that_count_for_nothing_leave_no_trace() -> None:
+    """Also where all of a density's rows do; several runs add up, of which the last is short."""
+    rng, (mean, covariance) = np.random.default_rng(0), normals(9, 3, 2)
+    x, weights = rng.normal(size=(9_000, 9)), rng.random((9_000, 3)) * (rng.random((9_000, 3)) < 0.2)
+    weights[:, 1], weights[5, 2] = 0.0, 1e-60
+    z = np.insert(x, 0, 1.0, axis=1)
+    expected = np.einsum("rc,ri,rj->cij", weights, z, z)
+    found = GaussianRows(x).moments(Forms.normal(mean, covariance), weights)
+    # Sums of some 900 numbers of size one, in another order.
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-10)
+    np.testing.assert_array_equal(found, np.swapaxes(found, 1, 2))
+
+
+def test_nearly_singular_densities_of_rows_without_holes_keep_their_digits() -> None:
+    """Columns on scales from 1e-6 to 1e6, two equal but for a millionth: residuals, never squares of x."""
+    rng, scale = np.random.default_rng(1), np.array([1e-6, 1e-3, 1.0, 1e3, 1e6])
+    root = np.tril(rng.normal(size=(2, 5, 5))) + 3.0 * np.eye(5)
+    root[:, 4] = [0.0, 0.0, 0.0, -1e6, 1e6]
+    forms = Forms(np.insert(root / scale, 0, rng.normal(size=(2, 5)), axis=2), np.zeros(2))
+    x = rng.normal(size=(70, 5))
+    x[:, 4] = x[:, 3] + 1e-6 * rng.normal(size=70)
+    z = np.insert(x * scale, 0, 1.0, axis=1).astype(np.longdouble)
+    residuals = np.einsum("cki,ri->rck", forms.root.astype(np.longdouble), z)
+    expected = (-0.5 * (residuals**2).sum(axis=2)).astype(float)
+    # The difference of two columns has lost six digits of sixteen before anything is asked here.
+    np.testing.assert_allclose(GaussianRows(x * scale).log_evidence(forms), expected, rtol=1e-8, atol=1e-8)
 
 
 def test_groups_of_columns_that_are_independent() -> None:

@@ -86,7 +86,7 @@ def test_counts_what_enumeration_counts(states: int) -> None:
 
 
 @pytest.mark.parametrize("states", [5, 8])
-def test_rows_that_need_care_go_the_way_of_all_others(states: int) -> None:
+def test_rows_that_need_care_sum_to_what_all_others_do(states: int) -> None:
     """One row as unlikely as 1e-300, or impossible, behind enough ordinary ones that some are counted."""
     network, table = problem(states, 2000, children=7)
     seen, codes = [i for i, name in enumerate(table.schema.names) if name != "H"], np.array(table.codes)
@@ -103,6 +103,32 @@ def test_rows_that_need_care_go_the_way_of_all_others(states: int) -> None:
         agree(prepared, theta[None])
     assert np.isneginf(prepared.log_evidence(theta[None])).sum() == 1
     agree(prepared, network.theta[None] * 1e-43)
+
+
+@pytest.mark.parametrize("states", [2, 8, 9])
+def test_many_columns_are_summed_as_logarithms_are(states: int) -> None:
+    """Every row is less likely than doubles can hold, and classes are many orders apart."""
+    network, table = problem(states, 30, children=1500)
+    rows = prepare_discrete(network.dag, table)
+    assert all(chunk.lone for chunk in rows.packed.chunks)
+    swept, layout = rows.expect(network.theta[None]), network.dag.layout
+    tables = [layout.states_first(network.theta[None], i)[0] for i in range(len(network.dag.names))]
+    root = network.dag.names.index("H")
+    log = np.zeros((30, states)) + np.log(tables[root][:, 0])
+    for i in set(range(len(tables))) - {root}:
+        seen = table.codes[:, i] != HOLE
+        log[seen] += np.log(tables[i])[table.codes[seen, i]]
+    top = log.max(axis=1)
+    each = np.exp(log - top[:, None])
+    wanted = top + np.log(each.sum(axis=1))
+    assert wanted.max() < -750  # e^-745 is the least that a double can hold
+    # 1 050 logarithms, each rounded to 1e-16 of at most 30, and their sums, of up to 1 000, to 1e-13 each.
+    np.testing.assert_allclose(rows.log_evidence(network.theta[None])[0], wanted, atol=1e-9)
+    assert swept.log_likelihood[0] == pytest.approx(table.weights @ wanted, abs=1e-9 * table.size)
+    shares = table.weights @ (each / each.sum(axis=1, keepdims=True))
+    np.testing.assert_allclose(
+        layout.states_first(swept.counts, root)[0, :, 0], shares, atol=1e-9 * table.size
+    )
 
 
 def test_reads_rows_into_places_of_their_own() -> None:

@@ -17,7 +17,7 @@ from lacunary.kernels.compile import COMPILES, inlined, patient
 KERNELS = [
     divide._divide,
     trace._trace_patterns,
-    packing._fill_offsets,
+    packing.fill_offsets,
     packing._distinct_lists,
     packing._lay_rows,
 ]

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from lacunary.kernels.regressions import Families, log_normalizers, put_modes, squared
+from lacunary.kernels.regressions import Families, log_normalizers, put_inverses, put_modes, squared
 from lacunary.maths import regression
 
 Array = NDArray[np.float64]
@@ -101,3 +101,12 @@ def test_squares_are_quadratic_forms_of_the_rows_of_the_root(common: bool) -> No
     squared(moment, root, families_of(SOME), out)
     expected = np.einsum("cij,cjk,cik->c", root, np.broadcast_to(moment, (2, 4, 4)), root)
     np.testing.assert_allclose(out, expected, rtol=1e-12)  # sums of some forty products
+
+
+def test_inverses_of_triangular_factors() -> None:
+    lower = np.tril(np.random.default_rng(0).normal(size=(3, 9, 9))) + 3.0 * np.eye(9)
+    found = np.zeros_like(lower)
+    put_inverses(lower, found)
+    # Condition numbers below a hundred.
+    np.testing.assert_allclose(found @ lower, np.broadcast_to(np.eye(9), lower.shape), atol=1e-12)
+    np.testing.assert_array_equal(np.triu(found, 1), 0.0)

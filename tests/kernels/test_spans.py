@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -12,7 +14,7 @@ from lacunary.infer import shape
 from lacunary.infer.engine import DiscreteRows, prepare_discrete
 from lacunary.infer.network import random_network
 from lacunary.infer.shape import _spans
-from lacunary.kernels.spans import STRETCH
+from lacunary.kernels.spans import BLOCK
 from tests import naive
 
 ROUNDING = 1e-11
@@ -21,8 +23,8 @@ ROUNDING = 1e-11
 GRAPH = "A -> B C; B C -> D; A D -> E; B E -> F; C F -> G"
 SIZES = {"A": 3, "B": 2, "C": 9, "D": 4, "E": 11, "F": 2, "G": 8}
 
-LIMITS = [(1, 1, 1), (1, 2, 5), (1, 2, 40), (1, 1, 10**6), (12, 2, 30)]
-"""Cells of so many configurations, a last variable of so many states, stretches of so many."""
+LIMITS = [(1, 1, 16), (1, 2, 8), (1, 2, 40), (1, 1, BLOCK), (12, 2, 32)]
+"""Cells of so many configurations, a last variable of so many states, blocks of so many at most."""
 
 
 def rows_of(network: lac.Network, holes: float, rows: int = 12) -> Table:
@@ -32,7 +34,7 @@ def rows_of(network: lac.Network, holes: float, rows: int = 12) -> Table:
 
 
 def set_limits(monkeypatch: pytest.MonkeyPatch, limits: tuple[int, int, int]) -> None:
-    for name, limit in zip(("LARGE", "RUN", "ENOUGH"), limits, strict=True):
+    for name, limit in zip(("LARGE", "RUN", "BLOCK"), limits, strict=True):
         monkeypatch.setattr(shape, name, limit)
 
 
@@ -112,11 +114,48 @@ def test_weights_of_zero(monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_allclose(found.log_likelihood, wanted.log_likelihood, rtol=ROUNDING)
 
 
-def test_stretches_fit() -> None:
-    """The last variable is a run; those before it join while a stretch is small and fits its room."""
-    assert _spans((4, 100, 33, 61), 805_200) == [61 * 33, 61]
-    assert _spans((100, 28, 100), 280_000) == [2800, 100]
-    assert _spans((100, 28), 2800) == []
-    assert _spans((2000, 15), 30_000) == []
-    assert _spans((3, 900, 17), 45_900) == [17]  # 900 runs, each filled up to 24, would not fit
-    assert _spans((2, STRETCH + 1), 2 * STRETCH + 2) == []
+def test_stretches_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last variable is a run; others join a block while it has room, and one more makes a stretch."""
+    set_limits(monkeypatch, (128, 4, 2**13))
+    assert _spans([4, 100, 33, 61]) == [
+        201_300,
+        2013,
+        2013,
+        61,
+    ]  # 33 runs, each filled up to 64; 100 would be too many
+    assert _spans([100, 28, 100]) == [280_000, 2800, 2800, 100]
+    assert _spans([10, 12]) == []
+    assert _spans([2000, 3]) == []
+    assert _spans([3, 9000, 17]) == []  # so many runs in a stretch have no room
+    assert _spans([3, 900, 17]) == [15_300, 17, 17, 17]  # and 900 runs, each filled up to 24, no block
+    assert _spans([2, BLOCK + 1]) == []
+    assert _spans([200]) == []
+
+
+@pytest.mark.parametrize("order", ["B C D", "D C B", "C D B"])
+def test_turned_tables(monkeypatch: pytest.MonkeyPatch, order: str) -> None:
+    """Tables whose parents are in another order than in cliques, beside those that are not turned."""
+    states = {"A": 5, "B": 6, "C": 4, "D": 7, "E": 3, "F": 2}
+    graph = lac.dag(f"A -> B; A B -> C; B C -> D; {order} -> E; E A -> F", states=states)
+    network = random_network(graph, rng=1)
+    table = rows_of(network, 0.5)
+    set_limits(monkeypatch, (10**9, 1, 1))
+    plain = prepare_discrete(graph, table)
+    assert not plain.packed.recipe.places.turned
+    set_limits(monkeypatch, (100, 2, BLOCK))
+    graph = copy.deepcopy(graph)  # which keeps no recipe
+    rows = prepare_discrete(graph, table)
+    turned = {graph.names[i] for i, _ in rows.packed.recipe.places.turned}
+    assert ("E" in turned) == (order != "D C B")  # parents come last where they are first in the graph
+    for vectors in (
+        network.theta[None] * 0.9,
+        network.theta[None] * (1 + 1e-3j),
+        np.tile(network.theta, (9, 1)),
+    ):
+        found, wanted = rows.expect(vectors), plain.expect(vectors)
+        np.testing.assert_allclose(found.counts, wanted.counts, rtol=ROUNDING, atol=ROUNDING)
+        np.testing.assert_allclose(found.log_likelihood, wanted.log_likelihood, rtol=ROUNDING)
+    np.testing.assert_allclose(rows.observed, plain.observed, rtol=0, atol=0)
+    np.testing.assert_allclose(
+        rows.log_evidence(network.theta[None]), plain.log_evidence(network.theta[None]), rtol=ROUNDING
+    )

@@ -176,6 +176,36 @@ def test_where_nothing_can_be_written_code_lives_in_memory(
     assert ask(copied, code, **told) == (drawn, False)
 
 
+def test_it_is_said_where_nothing_can_be_kept(
+    ask: Ask, copied: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once a process, whatever is compiled, to whoever listens; and that code is there but for others."""
+    (tmp_path / "file").touch()
+    (copied / "lacunary/kernels/__pycache__").touch()
+    (tmp_path / "shipped/lacunary-of-another-processor").mkdir(parents=True)
+    nowhere = str(tmp_path / "file" / "x")
+    code = f"""
+import logging
+from pathlib import Path
+told = []
+listener = logging.Handler()
+listener.emit = told.append
+logging.getLogger("lacunary").addHandler(listener)
+from lacunary.kernels import store
+store.places, store._temporary = lambda: [Path({nowhere!r}), Path({"x" * 300!r})], lambda: []
+import numpy as np
+from lacunary.kernels.caller import drawn
+drawn(np.array([7], np.uint64)), drawn(np.array([[7]], np.uint64)[0])
+print(len(told), int("another kind of processor" in told[0].getMessage()))
+"""
+    assert ask(copied, code, PYTHONDONTWRITEBYTECODE="1") == (1.0, False)
+    monkeypatch.setattr(store, "folder", lambda: None)
+    monkeypatch.setattr(store, "places", lambda: [tmp_path / "shipped"])
+    assert f"what lies in {tmp_path / 'shipped'} is for other versions" in store.unkept()
+    monkeypatch.setattr(store, "folder", lambda: tmp_path)
+    assert store.unkept() == ""
+
+
 def test_a_damaged_file_is_compiled_again(ask: Ask, copied: Path) -> None:
     drawn, _ = ask(copied)
     for path in copied.glob("lacunary/kernels/__pycache__/lacunary-*/*.nb?"):

@@ -85,6 +85,47 @@ def check_narrow(engine: Gaussian, models: gaussian.Gaussians, shares: NDArray[n
         np.testing.assert_allclose(sums, np.where(asked, (z * own[:, None]).T @ z, 0.0), atol=1e-12)
 
 
+@pytest.mark.parametrize(("rows", "many"), [(1, 2), (32, 1), (60, 3), (64, 9), (5_000, 4)])
+def test_one_pass_over_rows_has_shares_densities_and_moments(rows: int, many: int) -> None:
+    """Components without arcs, on scales from 0.1 to 1000, with rows that count twice, and not at all."""
+    rng = np.random.default_rng(rows)
+    values = rng.normal(3.0, [0.1, 1.0, 10.0, 1000.0], (rows, WIDTH))
+    engine = Gaussian(lac.read(np.vstack([values, 2.0 * values[:1]])))
+    models = engine.draw([((),) * WIDTH] * many, 20.0, rng)
+    weights, log_weights = rng.integers(0, 3, rows + 1).astype(float), np.log(rng.dirichlet(np.ones(many)))
+    (seen,) = engine.seen.each(lambda part: part)
+    found = seen.expected(engine.narrowed(models), log_weights, weights)
+    assert found is not None
+    z = standard(engine)
+    away = np.einsum("cki,ri->rck", models.root, z)
+    logs = models.forms.constant - 0.5 * (away**2).sum(axis=2) - np.log(engine.scale.spread).sum()
+    joint = logs + log_weights
+    told = np.logaddexp.reduce(joint, axis=1)
+    shares = np.exp(joint - told[:, None])
+    sums = np.einsum("r,rc,ri,rj->cij", weights, shares, z, z)
+    few = np.eye(WIDTH + 1, dtype=bool)
+    few[0] = few[:, 0] = True
+    # Log-densities of some tens, from numbers of size one; sums of up to 5 000 of them.
+    np.testing.assert_allclose(found[0], shares, rtol=1e-11, atol=1e-15)
+    np.testing.assert_allclose(found[1], told, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(found[2], np.where(few, sums, 0.0), rtol=1e-10, atol=1e-10)
+
+
+def test_one_pass_has_the_same_bits_on_any_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sparse, "RUN", 64)
+    monkeypatch.setattr(sparse, "SECONDS", 1.0)
+    engine = Gaussian(lac.read(np.random.default_rng(0).normal(size=(500, WIDTH))))
+    models = engine.narrowed(engine.draw([((),) * WIDTH] * 3, 20.0, np.random.default_rng(1)))
+    (seen,) = engine.seen.each(lambda part: part)
+    found = []
+    for count in (1, 2, 5):
+        with lac.threads(count):
+            found.append(seen.expected(models, np.zeros(3), np.ones(500)))
+    for other in found[1:]:
+        for one, two in zip(other, found[0], strict=True):
+            np.testing.assert_array_equal(one, two)
+
+
 def test_narrow_models_of_many_arcs_have_all_moments() -> None:
     """Where many arcs make it dearer to go through families."""
     n = 40

@@ -29,7 +29,8 @@ def assign(
     """Say to which component of a mixture each row of a table belongs, as far as its observed cells tell.
 
     One line a row: component (the most probable one), the probabilities p(1), p(2), …, p(noise), and
-    log_density, in nats; to --out (.csv, .tsv) or the screen.
+    log_density, in nats, with log_density_error where exact inference does not fit; to --out (.csv, .tsv) or
+    the screen.
 
     --json prints: rows, columns, and table (by column) or out.
     """
@@ -61,4 +62,7 @@ def _assigned(thing: lac.Mixture, rows: lac.Table) -> dict[str, list[Any]]:
     best = [names[c] for c in shares.argmax(axis=1)]
     columns: dict[str, list[Any]] = {"component": best}
     columns |= {f"p({name})": shares[:, c].tolist() for c, name in enumerate(names)}
-    return columns | {"log_density": thing.log_probability(rows).tolist()}
+    log: Any = thing.log_probability(rows)
+    error = getattr(log, "error", None)
+    columns |= {"log_density": log.tolist()}
+    return columns | ({} if error is None else {"log_density_error": error.tolist()})

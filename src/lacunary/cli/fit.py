@@ -99,7 +99,8 @@ def fit(
 
     --json prints: rows, size, holes, variables, parameters, method, basis, objective, log_likelihood,
     entropy, iterations, converged, bic, interrupted, selection (name, details), out, and starts (a list of
-    objective, log_likelihood, entropy, iterations, converged).
+    objective, log_likelihood, entropy, iterations, converged); and error, of the log-likelihood, where exact
+    inference did not fit.
     """
     earlier, keep = _earlier(resume, starts), Checkpoints(checkpoint)
     online = _online(batch_size, passes, learning_decay, learning_offset, finish)
@@ -188,6 +189,7 @@ def _score(end: lac.Fit | lac.Start) -> dict[str, Any]:
     return {
         "objective": end.objective if finite else None,
         "log_likelihood": end.log_likelihood if finite else None,
+        **({"error": end.error} if end.error else {}),
         "entropy": _entropy(end.network),
         "iterations": end.iterations,
         "converged": end.converged,
@@ -202,7 +204,8 @@ def _tell(found: lac.Fit, table: lac.Table) -> None:
     )
     if said["holes"]:
         show(MISSING_AT_RANDOM)
-    show(f"log-likelihood  {found.log_likelihood:14.4f} nats")
+    error = f" ± {found.error:.2g}" if found.error else ""
+    show(f"log-likelihood  {found.log_likelihood:14.4f}{error} nats")
     show(f"objective       {found.objective:14.4f} nats ({found.method})")
     show(f"BIC             {said['bic']:14.4f} nats (higher is better)")
     show(_climbs(found))

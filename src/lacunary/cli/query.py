@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from itertools import product
 from math import exp, inf, log
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -79,7 +79,8 @@ def query(
     several that its data cannot tell apart: --over-class asks all of them.
 
     With --data: one line a row, one column a state, named TARGET=STATE, or columns "TARGET mean" and
-    "TARGET sd" of a continuous one; to --out (.csv, .tsv) or the screen.
+    "TARGET sd" of a continuous one; to --out (.csv, .tsv) or the screen. Where exact inference does not fit
+    columns "TARGET=STATE error" have the standard errors.
 
     --json prints: targets, given, do, probability_of_given (a density if values are given), distribution (a
     list of states and probability; of a continuous target mean, sd, quantiles, components; of several, some
@@ -89,7 +90,8 @@ def query(
     --parameters: asked, answer, effects; with --explain: given,
     explanation, probability (a density if some variable is continuous); with --marginals: given,
     probability_of_given, marginals (a distribution a variable); with --data: targets, rows, columns,
-    probabilities, or out.
+    probabilities, or out. What is drawn where exact inference does not fit has its standard error beside it:
+    error, probability_of_given_error.
     """
     other = do or over_class or worth or parameters is not None
     if data is not None and (given or soft or explain or marginals or other):
@@ -203,11 +205,11 @@ def _likelihood(variable: lac.Variable, text: str) -> dict[Any, float]:
 def _marginals(model: Any, given: dict[str, Any], json: bool) -> None:
     with Waiting("asking"):
         engine = model.engine(given)
-        chance = exp(_possible(model, given))
+        chance = _chance(_possible(model, given))
         found = engine.marginals()
     if json:
         told = {name: _plain(answer, [name]) for name, answer in found.items()}
-        emit({"given": given, "probability_of_given": chance, "marginals": told})
+        emit({"given": given, **chance, "marginals": told})
         return
     for answer in found.values():
         show(str(answer))
@@ -217,13 +219,21 @@ def _distribution(
     model: Any, targets: list[str], given: dict[str, Any], do: dict[str, Any], json: bool
 ) -> None:
     with Waiting("asking"):
-        chance = exp(_possible(model, given, do))
+        chance = _chance(_possible(model, given, do))
         found = model.query(*targets, given=given, do=do)
     if json:
-        told = {"targets": targets, "given": given, "do": do, "probability_of_given": chance}
+        told = {"targets": targets, "given": given, "do": do, **chance}
         emit({**told, "distribution": _plain(found, targets)})
     else:
         show(str(found))
+
+
+def _chance(log: float, name: str = "probability_of_given") -> dict[str, float]:
+    """Return how probable something is, and the standard error if it was drawn, by name."""
+    from lacunary.maths.drawn import exponential  # with numbers, which --help does without
+
+    found = exponential(log)
+    return {name: float(found), **({f"{name}_error": found.error} if hasattr(found, "error") else {})}
 
 
 def _plain(found: Any, targets: list[str]) -> Any:
@@ -232,33 +242,39 @@ def _plain(found: Any, targets: list[str]) -> Any:
         return found.to_dict()
     states = product(*(variable.states for variable in found.variables))
     answers = zip(states, found.probabilities.ravel().tolist(), strict=True)
-    return [{"states": dict(zip(targets, at, strict=True)), "probability": p} for at, p in answers]
+    told = [{"states": dict(zip(targets, at, strict=True)), "probability": p} for at, p in answers]
+    if found.error is None:
+        return told
+    return [{**one, "error": e} for one, e in zip(told, found.error.ravel().tolist(), strict=True)]
 
 
 def _explanation(
     model: Any, targets: list[str] | None, given: dict[str, Any], do: dict[str, Any], json: bool
 ) -> None:
+    from lacunary.maths.drawn import less
+
     with Waiting("asking"):
         chance = _possible(model, given, do)
-        found = model.explain(given, do)
-        log = model.log_density({n: s for n, s in found.items() if n not in do}, do) - chance
+        found: Any = model.explain(given, do)
+        log: Any = less(model.log_density({n: s for n, s in found.items() if n not in do}, do), chance)
     for name in targets or ():
         model.dag.schema.index(name)
     shown = {name: state for name, state in found.items() if not targets or name in targets}
     if json:
-        emit({"given": given, "do": do, "explanation": shown, "probability": exp(log)})
+        emit({"given": given, "do": do, "explanation": shown, **_chance(log, "probability")})
         return
     width = max(map(len, shown))
     for name, state in shown.items():
         value = f"{state:.6g}" if not model.dag.schema[name].discrete else state
         show(f"{name:<{width}}  {value}{'  (given)' if name in given else '  (set)' if name in do else ''}")
     certain = " given this" if given else ""
+    at = "; continuous ones are at their means"
+    error = f" ± {log.error:.2g}" if hasattr(log, "error") else ""
     if model.dag.continuous:
-        show(
-            f"all variables together have log-density {log:.6g}{certain}; continuous ones are at their means"
-        )
+        show(f"all variables together have log-density {log:.6g}{error}{certain}{at}")
     else:
-        show(f"all variables together are so with probability {exp(log):.4g}{certain}")
+        error = f" ± {exp(log) * log.error:.2g}" if hasattr(log, "error") else ""
+        show(f"all variables together are so with probability {exp(log):.4g}{error}{certain}")
 
 
 def _possible(model: Any, given: dict[str, Any], do: dict[str, Any] | None = None) -> float:
@@ -272,10 +288,15 @@ def _possible(model: Any, given: dict[str, Any], do: dict[str, Any] | None = Non
 
 def _log_density(model: Any, given: dict[str, Any], do: dict[str, Any]) -> float:
     if not _is_mixture(model):
-        return float(model.log_density(given, do))
+        return cast(float, model.log_density(given, do))
     if do:
         return log(model.probability(given, do))
-    return float(model.log_probability({name: [given.get(name)] for name in model.schema.names})[0])
+    found = model.log_probability({name: [given.get(name)] for name in model.schema.names})
+    if (error := getattr(found, "error", None)) is None:
+        return float(found[0])
+    from lacunary.maths.drawn import DrawnNumber
+
+    return DrawnNumber(found[0], error[0])
 
 
 def _posteriors(
@@ -291,4 +312,7 @@ def _posteriors(
 def _columns(variable: lac.Variable, found: Any) -> dict[str, list[float]]:
     """Return what every row says of a variable: a column a state, or its mean and standard deviation."""
     told = found.T if variable.discrete else (found.mean, found.sd)
-    return {name: each.tolist() for name, each in zip(column_names(variable), told, strict=True)}
+    names = column_names(variable)
+    if (error := getattr(found, "error", None)) is not None:
+        names, told = [*names, *(f"{name} error" for name in names)], [*told, *error.T]
+    return {name: each.tolist() for name, each in zip(names, told, strict=True)}

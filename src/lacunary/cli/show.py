@@ -92,6 +92,11 @@ class Waiting:
             self._over = True
             if self._display is not None:
                 self._display.stop()
+        if self._kernels:
+            from lacunary.kernels.store import unkept
+
+            if said := unkept():
+                typer.echo(f"note: {said}", err=True)
 
     def _appear(self) -> None:
         """Show what is being done, from now on; who waits less never loads what draws it."""
@@ -110,8 +115,11 @@ class Waiting:
 
     def _compiling(self, kernel: str) -> None:
         """Say that kernels are compiled, and how many so far."""
+        from lacunary.kernels.store import folder
+
         self._kernels += 1
-        self._tell(f"compiling, once per machine: kernel {self._kernels}")
+        often = "once per machine" if folder() else "as in every process"
+        self._tell(f"compiling, {often}: kernel {self._kernels}")
 
     def say(self, what: str) -> None:
         """Say what is being done now."""

@@ -50,8 +50,11 @@ def forest(bins: Bins, targets: Array, trees: int, least: int, rng: np.random.Ge
     nodes = 2 * max(samples.shape[1] // least, 1) + 1
     feature, cut, child = (np.zeros((trees, nodes), dtype=np.int64) for _ in range(3))
     value = np.zeros((trees, nodes, width))
+    two = bins.max(axis=0, initial=0) <= 1
     grow_trees(
         bins,
+        np.ascontiguousarray(bins[:, two]),
+        np.where(two, np.cumsum(two) - 1, -1),
         targets,
         samples,
         bins.shape[1],

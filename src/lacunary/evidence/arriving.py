@@ -26,6 +26,7 @@ from lacunary.evidence.ridges import Ridge, along, ridges
 from lacunary.infer.covariance import free_places
 from lacunary.learn.em import Maximize, maximize_rule
 from lacunary.maths.arrays import Array, Booleans, Integers
+from lacunary.maths.gamma import log_gammas
 
 __all__ = ["ARRIVED", "RowsMover", "rows_mover"]
 
@@ -117,8 +118,7 @@ class RowsMover(Hamiltonian):
     def _drawn(self, counts: Array, rng: np.random.Generator) -> Slopes:
         """Return particles drawn given completions; (particles, size)."""
         alpha, layout = self.problem.belief.alpha + counts, self.problem.dag.layout
-        # Gamma(α) = Gamma(α + 1) · U^(1/α), whose log does not underflow for small α.
-        points = np.log(rng.standard_gamma(alpha + 1.0)) + np.log1p(-rng.random(alpha.shape)) / alpha
+        points = log_gammas(alpha, rng)
         top = np.full((len(points), layout.groups), -np.inf)
         np.maximum.at(top.T, layout.group, points.T)
         return self.at(points - top[:, layout.group])

@@ -48,7 +48,9 @@ def _charged(method: str, problem: Problem, at: At | None, charge: Charge, volum
     point, d = problem.point(at), dimensions(problem, charge, at)
     terms = bic_terms(point.log_likelihood, d, problem.size)
     terms |= {"volume": d / 2 * volume} if volume else {}
-    return Estimate(method, sum(terms.values()), "approximation", terms, dimension=d, where=point.where)
+    return Estimate(
+        method, sum(terms.values()), "approximation", terms, point.error, dimension=d, where=point.where
+    )
 
 
 def peak(problem: Problem, *, prior_density: bool = False) -> Estimate:
@@ -64,4 +66,5 @@ def peak(problem: Problem, *, prior_density: bool = False) -> Estimate:
         terms["log prior density"] = float(rule.log_prior(point.theta[None])[0]) + units
     note = "what the fit reached, without a charge for what it adapted: no estimate of the evidence"
     details = {"note": note}
-    return Estimate("map", sum(terms.values()), "no estimate", terms, where=point.where, details=details)
+    value = sum(terms.values())
+    return Estimate("map", value, "no estimate", terms, point.error, where=point.where, details=details)

@@ -36,18 +36,29 @@ def expected_terms(evidence: float, fit: float, log_likelihood: float) -> dict[s
 def cheeseman_stutz(
     problem: Problem, *, at: At | None = None, dimension: Charge = "parameters", plain: bool = False
 ) -> Estimate:
-    """Return the estimate; ``plain`` leaves out the terms in log N, which makes it a lower bound."""
+    """Return the estimate; ``plain`` leaves out the terms in log N, which makes it a lower bound.
+
+    Where the E-step draws, the standard error is that of the log-likelihood: at a peak what is expected
+    moves the two other terms together.
+    """
     point = problem.point(at)
     evidence = complete_log_evidence(problem.belief, point.counts, problem.known)
     fit = complete_log_likelihood(problem.dag, point.theta, point.counts)
     terms = expected_terms(evidence, fit, point.log_likelihood)
     if plain:
-        return Estimate("cheeseman-stutz", sum(terms.values()), "lower bound", terms, where=point.where)
+        value = sum(terms.values())
+        return Estimate("cheeseman-stutz", value, "lower bound", terms, point.error, where=point.where)
     full, d = dimensions(problem, "parameters"), dimensions(problem, dimension, at)
     half_log = price(problem.size)
     terms |= {"dimension of the expected data": full * half_log, "dimension of the data": -d * half_log}
     return Estimate(
-        "cheeseman-stutz", sum(terms.values()), "approximation", terms, dimension=d, where=point.where
+        "cheeseman-stutz",
+        sum(terms.values()),
+        "approximation",
+        terms,
+        point.error,
+        dimension=d,
+        where=point.where,
     )
 
 

@@ -22,6 +22,7 @@ from lacunary.evidence.nested import share_fits
 from lacunary.evidence.problem import At, Problem
 from lacunary.evidence.score import estimate, pose
 from lacunary.evidence.share import Share, expected_shares, proven_too_low, sampling, shares, tied, why_unsure
+from lacunary.exactness import announced
 from lacunary.infer.answers import as_source
 from lacunary.infer.belief import Belief, Prior
 from lacunary.infer.ensemble import Ensemble
@@ -331,6 +332,7 @@ class Comparison:
 
 
 @budgeted
+@announced
 def compare(
     models: Models,
     table: Any,
@@ -346,6 +348,7 @@ def compare(
     options: Mapping[str, Mapping[str, Any]] | None = None,
     watch: Callable[[int, int, str], object] | None = None,
     rng: int = 0,
+    exact: bool = False,
     memory: str | float | None = None,
 ) -> Comparison:
     """Return how strongly a table speaks for each of several models of the same observed variables.
@@ -368,7 +371,7 @@ def compare(
         Further options, by method.
     watch
         Called with how many estimates are done, how many there are, and what is being done.
-    prior, at, dimension, basis, starts, stop, rng, memory
+    prior, at, dimension, basis, starts, stop, rng, exact, memory
         As in `lacunary.score`.
 
     Notes

@@ -55,12 +55,15 @@ class Point:
         log p(observed cells | θ), in nats.
     where
         What point it is, in words.
+    error
+        The standard error of ``log_likelihood`` where it is a Monte Carlo estimate; None where it is exact.
     """
 
     theta: Array
     counts: Array
     log_likelihood: float
     where: str
+    error: float | None = None
 
 
 @dataclass(eq=False)
@@ -244,7 +247,7 @@ class Problem(Lean):
     def _at(self, found: Fit, where: str) -> Point:
         theta = self.scale.inward(self.dag, found.network.theta)
         (stats,) = self.prepared.expect(theta[None])
-        return Point(theta, stats.counts, stats.log_likelihood, where)
+        return Point(theta, stats.counts, stats.log_likelihood, where, stats.log_error)
 
     def say(self, what: str, part: float | None = None) -> None:
         """Tell what is being done, and how much of it is done where that is known."""

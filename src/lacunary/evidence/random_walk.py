@@ -20,6 +20,7 @@ from lacunary.evidence.schedule import PILOTS, bent, pilot_steps, spread_steps
 from lacunary.family.protocol import ImpliedTable
 from lacunary.infer.walker import Walks
 from lacunary.maths.arrays import Array, Integers
+from lacunary.maths.gamma import log_gammas
 
 __all__ = ["ACCEPTED", "Walk", "check_walkable", "random_walk"]
 
@@ -95,9 +96,7 @@ class Walk:
 
     def draw(self, chains: int, rng: np.random.Generator) -> Array:
         """Return points drawn from the prior; (chains, size)."""
-        # Gamma(α) = Gamma(α + 1) · U^(1/α), whose log does not underflow for small α.
-        gamma = np.log(rng.standard_gamma(self.alpha + 1.0, (chains, len(self.alpha))))
-        x = gamma + np.log1p(-rng.random(gamma.shape)) / self.alpha
+        x = log_gammas(np.tile(self.alpha, (chains, 1)), rng)
         sd = self.problem.belief.weight_sd
         return np.concatenate([x, rng.normal(scale=sd, size=(chains, self.size - len(self.alpha)))], axis=1)
 

@@ -65,7 +65,7 @@ def sbic(
         "source": family.words,
     }
     where = f"{peaks[-1].where}; coefficients are {family.words}"
-    return Estimate("sbic", value, "approximation", terms, where=where, details=details)
+    return Estimate("sbic", value, "approximation", terms, peaks[-1].error, where=where, details=details)
 
 
 def _capped(problem: Problem, family: Nested, charge: Charge) -> Array:

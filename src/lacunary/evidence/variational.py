@@ -47,7 +47,7 @@ def variational(
     details = {"posterior": found.belief, "converged": found.converged, "bounds": bounds, **peaks}
     value = found.objective + (peaks["log symmetry"] if symmetry else 0.0)
     kind: Kind = "approximation" if symmetry else "lower bound"
-    return Estimate("variational", value, kind, terms, where=where, details=details)
+    return Estimate("variational", value, kind, terms, found.error or None, where=where, details=details)
 
 
 def _standardised(problem: Problem, posterior: Belief) -> Belief:

@@ -152,6 +152,11 @@ class Distribution(Answer):
     probabilities: Array
     error: Array | None = None
 
+    @classmethod
+    def of(cls, variables: Sequence[Variable], probabilities: Array) -> Self:
+        """Return what is known from probabilities that may have been drawn, with an ``error``."""
+        return cls(tuple(variables), np.asarray(probabilities), getattr(probabilities, "error", None))
+
     def _repr_html_(self) -> str:
         return str(borrow("shown in a notebook")(self))
 

@@ -124,11 +124,13 @@ class NumericFamily(Family):
         """Tell whether hyperparameters from a file are some that rows could have led to."""
         return bool(np.all(np.isfinite(hyper)))
 
-    def solved_with(self, before: Sequence[Array], own: Array) -> Sequence[Any] | None:
-        """Return what is known at once of this family and those before it in a chain; None: nothing is.
+    def best_in_turn(
+        self, before: Sequence[Array], own: Array, surplus: float | None
+    ) -> Sequence[Array] | None:
+        """Return the `peak`, or without a surplus `maximum_likelihood`, of each family of a chain.
 
-        In a chain each is regressed on the one before it and on all that one is. What is known of a family
-        goes to its `maximum_likelihood` or `peak`.
+        In a chain, of which this one is the last, each is regressed on the one before it and on all that one
+        is. None: they are better asked for one by one.
         """
         return None
 

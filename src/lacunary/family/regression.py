@@ -154,8 +154,8 @@ class RegressionFamily(NumericFamily):
         """Tell whether matrices are symmetric and positive semi-definite, both to rounding."""
         return are_moments(self.square(hyper))
 
-    def solved_with(self, before: Sequence[Array], own: Array) -> list[maths.Solved] | None:
-        """Return this regression, last, and those before it in a chain, each on all that come before it.
+    def best_in_turn(self, before: Sequence[Array], own: Array, surplus: float | None) -> list[Array] | None:
+        """Return the `peak`, or `maximum_likelihood`, of regressions each on all that come before it.
 
         They have one factor where their statistics are the leading parts of this one's; None where not.
         """
@@ -164,15 +164,25 @@ class RegressionFamily(NumericFamily):
             width = isqrt(part.shape[-1])
             if not np.array_equal(part, whole[..., :width, :width].reshape(part.shape)):
                 return None
-        return maths.solved_in_turn(whole, len(before) + 1)
+        divisor = own[..., 0] + (surplus or 0.0)  # the same for all of them
+        solved = maths.solved_in_turn(whole, len(before) + 1) if np.all(divisor > 0) else None
+        if solved is None:
+            return None
+        variance = np.stack([one.pivot for one in solved], axis=-1) ** 2 / divisor[..., None]
+        if surplus is None:
+            variance = np.maximum(variance, VARIANCE_FLOOR)
+        return [
+            np.concatenate([one.coefficients, variance[..., k : k + 1]], axis=-1)
+            for k, one in enumerate(solved)
+        ]
 
-    def peak(self, hyper: Array, surplus: float, solved: maths.Solved | None = None) -> Array:
+    def peak(self, hyper: Array, surplus: float) -> Array:
         """Return the regression's coefficients, and the variance at the mode."""
-        return maths.peak(self.square(hyper), self.dof(hyper, surplus), solved)
+        return maths.peak(self.square(hyper), self.dof(hyper, surplus))
 
-    def maximum_likelihood(self, statistics: Array, solved: maths.Solved | None = None) -> Array:
+    def maximum_likelihood(self, statistics: Array) -> Array:
         """Return least squares, with variances of at least `VARIANCE_FLOOR`."""
-        best = maths.maximum_likelihood(self.square(statistics), VARIANCE_FLOOR, solved)
+        best = maths.maximum_likelihood(self.square(statistics), VARIANCE_FLOOR)
         best[..., -1] = np.where(statistics[..., 0] > 0, best[..., -1], 1.0)  # of nothing, nothing is known
         return best
 

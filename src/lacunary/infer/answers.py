@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from lacunary.infer.elimination import interpreted
 from lacunary.infer.findings import Findings, Given
 from lacunary.infer.intervene import intervened
 from lacunary.infer.virtual import hardened
+from lacunary.maths.drawn import exponential, less, with_error
 from lacunary.model.dag import Dag
 
 if TYPE_CHECKING:
@@ -96,15 +97,25 @@ class Answers:
             raise ImpossibleRowError(f"given {dict(given)} has probability zero once {dict(do)} is set by do")
         return model, known
 
-    def engine(self, given: Given | None = None) -> Engine:
-        """Return an `Engine`, which keeps what is given: set, change and retract it, and ask in between."""
-        return Engine(self, given)
+    def engine(self, given: Given | None = None, *, exact: bool = False) -> Engine:
+        """Return an `Engine`, which keeps what is given: set, change and retract it, and ask in between.
+
+        With ``exact=True`` it refuses what does not fit exact inference, with a `TooWideError`.
+        """
+        return Engine(self, given, exact)
 
     def _answered(self, targets: Sequence[str], findings: Findings) -> Answer:
         """Return the answer to a question, by elimination where all variables are discrete."""
         where = self._asked(targets)
         found: Any = None
-        if not self.dag.continuous:
+        if self.dag.continuous:
+            from lacunary.infer import numbers  # discrete networks need not wait for what this needs
+
+            with interpreted(), suppress(TooWideError):  # the rows' engine says then what can be said
+                answer = numbers.answered(self, where, findings)
+                if answer is not None:
+                    return answer
+        else:
             try:
                 with interpreted():
                     found = Eliminator(self).joint(where, findings)
@@ -122,11 +133,10 @@ class Answers:
         model, case = hardened(self, findings)
         rows = sampled_instead(model.dag, case, why)
         out = []
-        for where, (found, error) in zip(sets, rows.posteriors(model.parameters(), sets), strict=True):
+        for where, found in zip(sets, rows.marginals(model.parameters(), sets), strict=True):
             if not found.sum() > 0:
                 raise impossible(findings, self)
-            asked = tuple(self.dag.schema.variables[v] for v in where)
-            out.append(Distribution(asked, found[0], error[0] if rows.sampled else None))
+            out.append(Distribution.of([self.dag.schema.variables[v] for v in where], found[0]))
         return out
 
     def _swept(self, where: list[int], findings: Findings) -> Answer:
@@ -148,7 +158,7 @@ class Answers:
         probabilities = model._marginals(case, [where])[0][0]
         if not probabilities.sum() > 0:
             raise impossible(findings, self)
-        return Distribution(tuple(self.dag.schema.variables[v] for v in where), probabilities)
+        return Distribution.of([self.dag.schema.variables[v] for v in where], probabilities)
 
     @budgeted
     @announced
@@ -170,8 +180,9 @@ class Answers:
         Returns
         -------
         dict
-            For each target (rows, states), or (rows, states of the first, states of the second, …); for a
-            continuous variable a `NormalMixture` with one axis for the rows.
+            For each target (rows, states), or (rows, states of the first, states of the second, …), which has
+            an ``error`` of the same shape where it was drawn; for a continuous variable a `NormalMixture`
+            with one axis for the rows.
         """
         chosen: Sequence[Target] = self.dag.names if targets is None else targets
         sets = [self._asked_by_row([t] if isinstance(t, str) else t) for t in chosen]
@@ -187,41 +198,67 @@ class Answers:
         parts: tuple[Any, Any] = iter(states), iter(values)
         return {target: next(parts[not sizes[w[0]]]) for target, w in zip(chosen, sets, strict=True)}
 
-    def log_probability(self, table: Any) -> NDArray[np.float64]:
+    @budgeted
+    @announced
+    def log_probability(self, table: Any, *, exact: bool = False) -> NDArray[np.float64]:
         """Return the log-probability of each row's observed cells, in nats; −∞ for an impossible row.
 
         With continuous variables it is a log-density.
+
+        Where exact inference does not fit it is estimated by Gibbs chains and has an ``error``, which an
+        `ApproximationWarning` announces; with ``exact=True`` it is refused with a `TooWideError`.
         """
         prepared = self.prepared(as_source(table, self.dag.schema))
-        return np.asarray(prepared.log_evidence(self.parameters()[None])[0])
+        return np.asanyarray(prepared.log_evidence(self.parameters()[None])[0])
 
-    def log_likelihood(self, table: Any) -> float:
-        """Return Σ over rows of weight · log-probability of the observed cells, in nats."""
+    @budgeted
+    @announced
+    def log_likelihood(self, table: Any, *, exact: bool = False) -> float:
+        """Return Σ over rows of weight · log-probability of the observed cells, in nats.
+
+        Where exact inference does not fit it is estimated by Gibbs chains and has an ``error``, which an
+        `ApproximationWarning` announces; with ``exact=True`` it is refused with a `TooWideError`.
+        """
         prepared = self.prepared(as_source(table, self.dag.schema))
-        return float(prepared.expect(self.parameters()[None]).log_likelihood[0])
+        found = prepared.expect(self.parameters()[None])[0]
+        return cast(float, with_error(found.log_likelihood, found.log_error))
 
-    def probability(self, given: Given, do: Given | None = None) -> float:
+    @announced
+    def probability(self, given: Given, do: Given | None = None, *, exact: bool = False) -> float:
         """Return the probability of these states together; with continuous values, the density.
 
         With ``do``: once these variables are set from outside; see `query`.
-        """
-        return float(np.exp(self.log_density(given, do)))
 
-    def log_density(self, given: Given, do: Given | None = None) -> float:
-        """Return the logarithm of `probability`, in nats, which is known where that is too small a number."""
+        Where exact inference does not fit it is estimated by Gibbs chains and has an ``error``, which an
+        `ApproximationWarning` announces; with ``exact=True`` it is refused with a `TooWideError`.
+        """
+        return exponential(self.log_density(given, do))
+
+    @announced
+    def log_density(self, given: Given, do: Given | None = None, *, exact: bool = False) -> float:
+        """Return the logarithm of `probability`, in nats, which is known where that is too small a number.
+
+        It may have an ``error``, as `probability` may.
+        """
         if do:
             model, known = intervened(self, do, given)
-            return model.log_density(known) - model.log_density({n: known[n] for n in do if n in known})
+            return less(model.log_density(known), model.log_density({n: known[n] for n in do if n in known}))
         return self._log_given(Findings.of(self.dag.schema, given))
 
     def _log_given(self, findings: Findings) -> float:
-        if not self.dag.continuous:
-            with interpreted(), suppress(TooWideError):  # the rows' engine says then what can be said
+        with interpreted(), suppress(TooWideError):  # the rows' engine says then what can be said
+            if self.dag.continuous:
+                from lacunary.infer import numbers
+
+                found = numbers.log_density(self, findings)
+            else:
                 found = Eliminator(self).log_evidence(findings)
-                if found is not None:
-                    return found
+            if found is not None:
+                return found
         model, case = hardened(self, findings)
-        return float(model.prepared(case).log_evidence(model.parameters()[None])[0, 0])
+        log = model.prepared(case).log_evidence(model.parameters()[None])[0]
+        error = getattr(log, "error", None)
+        return cast(float, with_error(float(log[0]), None if error is None else error[0]))
 
     @budgeted
     @announced
@@ -254,17 +291,20 @@ class Answers:
         }
 
     @budgeted
+    @announced
     def sample(
         self,
         rows: int,
         rng: int | np.random.Generator | None = None,
         given: Given | None = None,
         do: Given | None = None,
+        *,
+        exact: bool = False,
     ) -> Table:
         """Return rows drawn from the model, or from the model given the states of some variables.
 
         Hidden variables are drawn as well and shown; the table calls no variable hidden. ``do`` sets
-        variables; see `query`.
+        variables, and ``exact=True`` refuses what does not fit exact inference; see `query`.
         """
         if do:
             self._refuse_leaves(do)

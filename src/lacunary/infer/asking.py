@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lacunary.data.schema import Label
 from lacunary.errors import ImpossibleRowError, TooWideError
+from lacunary.exactness import exactly
 from lacunary.family.distribution import Answer, Distribution
 from lacunary.infer.elimination import Run, Tables, families_of, interpreted
 from lacunary.infer.findings import Findings, Given
@@ -16,6 +18,7 @@ from lacunary.kernels.orders import OPEN, SOFT
 from lacunary.kernels.promote import in_use
 from lacunary.kernels.questions import IMPOSSIBLE, LOST
 from lacunary.maths.arrays import Array
+from lacunary.maths.drawn import exponential
 
 if TYPE_CHECKING:
     from lacunary.infer.answers import Answers
@@ -37,7 +40,7 @@ class Eliminator:
 
     def joint(self, where: list[int], findings: Findings) -> Array | None:
         """Return the joint posterior of variables; None if digits were lost. Refuse what cannot be."""
-        states, sizes = findings.states, self.families.dag.schema.sizes
+        states, sizes = findings.states, self.families.layout.sizes
         codes, pattern, tables = self.known(findings)
         targets = [v for v in where if v not in states]
         status, found = self.families.ask(targets, codes, pattern, tables)
@@ -88,7 +91,8 @@ class Engine:
 
     Made by `Network.engine`. What is given may be a state, several states of which it is one, or a likelihood
     of each state (soft evidence). Only what a change touches is worked out again. Where exact inference does
-    not fit, answers are drawn and have an ``error``, which an `ApproximationWarning` announces.
+    not fit, answers are drawn and have an ``error``, which an `ApproximationWarning` announces; with
+    ``exact`` they are refused with a `TooWideError`.
 
     >>> import lacunary as lac
     >>> engine = lac.asia().engine({"smoke": "yes"})
@@ -103,13 +107,13 @@ class Engine:
     _run: Run | None
     _posteriors: dict[str, Answer] | None
 
-    def __init__(self, model: Answers, given: Given | None = None) -> None:
-        self.model = model
+    def __init__(self, model: Answers, given: Given | None = None, exact: bool = False) -> None:
+        self.model, self.exact = model, exact
         self._findings = Findings.of(model.dag.schema, given)
         self._forget()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"model": self.model, "_findings": self._findings}
+        return {"model": self.model, "exact": self.exact, "_findings": self._findings}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -148,7 +152,8 @@ class Engine:
         """Return the joint posterior of some variables; see `Network.query`."""
         if len(targets) == 1 and self._posteriors is not None and self.model.dag.schema[targets[0]].discrete:
             return self.marginal(targets[0])
-        return self.model._answered(targets, self._findings)
+        with exactly(self.exact):
+            return self.model._answered(targets, self._findings)
 
     def marginal(self, name: str) -> Answer:
         """Return the posterior of one variable."""
@@ -159,22 +164,25 @@ class Engine:
     def marginals(self) -> dict[str, Answer]:
         """Return the posterior of every variable, by name."""
         if self._posteriors is None:
-            self._posteriors = self._worked_out()
+            with exactly(self.exact):
+                self._posteriors = self._worked_out()
         return dict(self._posteriors)
 
     @property
     def log_probability(self) -> float:
         """The logarithm of the probability of what is given, of its density if values are; −∞ if none."""
-        return self.model._log_given(self._findings)
+        with exactly(self.exact):
+            return self.model._log_given(self._findings)
 
     @property
     def probability(self) -> float:
         """The probability of what is given."""
-        return float(np.exp(self.log_probability))
+        return exponential(self.log_probability)
 
     def explain(self) -> dict[str, Label]:
         """Return the jointly most probable states of all variables."""
-        return self.model._explained(self._findings)
+        with exactly(self.exact):
+            return self.model._explained(self._findings)
 
     def _forget(self) -> None:
         self._run = self._posteriors = None
@@ -193,6 +201,12 @@ class Engine:
     def _worked_out(self) -> dict[str, Answer]:
         dag = self.model.dag
         if dag.continuous:
+            from lacunary.infer import numbers  # discrete networks need not wait for what this needs
+
+            with interpreted(), suppress(TooWideError):
+                together = numbers.every_answer(self.model, self._findings)
+                if together is not None:
+                    return {name: together[v] for v, name in enumerate(dag.names)}
             return {name: self.model._answered((name,), self._findings) for name in dag.names}
         try:
             with interpreted():

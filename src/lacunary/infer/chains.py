@@ -11,14 +11,18 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from math import prod
+from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.infer.engine import Distinct
-from lacunary.infer.parallel import in_parallel
+from lacunary.infer.parallel import check_wanted, in_parallel
 from lacunary.infer.shape import flat, starts
-from lacunary.kernels.gibbs import (
+from lacunary.kernels.blocks import BLOCK, BLOCK_HOLES
+from lacunary.kernels.gather import MOMENTS
+from lacunary.kernels.gibbs import visit
+from lacunary.kernels.holes import (
     LEAF,
     LINEAR,
     NEVER,
@@ -30,7 +34,6 @@ from lacunary.kernels.gibbs import (
     Seen,
     Workspace,
     any_wide,
-    visit,
 )
 from lacunary.model.dag import Dag
 
@@ -39,7 +42,10 @@ __all__ = ["Chains", "Effort", "Visited"]
 Array = NDArray[np.float64]
 
 TASKS, NUMBERS = 16, 2**24
-"""Runs of rows that threads take, and numbers that the chains' statistics of all runs may take, about."""
+"""Runs of rows that threads take, and numbers that the statistics of all runs may take, about."""
+
+HEARD = 0.25
+"""Seconds that a kernel works before it looks up."""
 
 LOG_2PI = float(np.log(2.0 * np.pi))
 
@@ -53,12 +59,12 @@ class Effort:
     ways
         An island whose discrete holes can be filled in no more ways is gone through, exactly.
     chains
-        Else so many chains draw them, each by itself: their spread is the error.
+        Else so many chains draw them, each by itself, more than three: their spread is the error.
     steps, again
         Steps from a chain's first draw to the posterior; four times as many, and that so many times at most,
         while the chains' weights are uneven.
     sweeps
-        Draws that are taken of each chain.
+        Sweeps through the holes from there on, of which statistics are taken.
     seed
         Whatever chains draw depends on it, the row and the chain alone.
     """
@@ -67,7 +73,7 @@ class Effort:
     chains: int = 16
     steps: int = 12
     again: int = 3
-    sweeps: int = 6
+    sweeps: int = 8
     seed: int = 0
 
     def times(self, factor: int) -> Effort:
@@ -75,9 +81,13 @@ class Effort:
         return replace(self, chains=self.chains * factor)
 
     @property
-    def plan(self) -> Plan:
-        """The same, as kernels take it."""
-        return Plan(self.ways, self.chains, self.steps, self.again, self.sweeps, np.uint64(self.seed))
+    def widening(self) -> float:
+        """What a spread between so few chains is multiplied by: the standard deviation of Student's t."""
+        return float(np.sqrt((self.chains - 1) / (self.chains - 3)))
+
+    def plan(self, first: int) -> Plan:
+        """Return the same as kernels take it, counting families from the first on."""
+        return Plan(self.ways, self.chains, self.steps, self.again, self.sweeps, first, np.uint64(self.seed))
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,21 +124,19 @@ class Chains:
         below its variables that is the same whatever they are.
         """
         asked = replace(self, sets=tuple(map(tuple, sets)))
-        found, error, log = asked._visited(vector, np.ones(len(self.rows.codes)))
+        found, error, log = asked._swept(vector, np.ones(len(self.rows.codes)))
         out, sizes = [], self.dag.schema.sizes
         for k, members in enumerate(sets):
             shape = (log.shape[1], *(sizes[v] for v in members))
             here = asked._leaf(len(self.dag.schema) + k)
             possible = np.isfinite(log[0]).reshape(-1, *(1 for _ in members))
-            out.append((found[0, here].reshape(shape) * possible, error[here].reshape(shape) * possible))
+            out.append((found[here].reshape(shape) * possible, error[here].reshape(shape) * possible))
         return out
 
     def visited(self, vector: Array) -> Visited:
         """Return expected statistics and log-evidence under parameters, or potentials."""
-        found, _, log = self._visited(vector, self.rows.weights)
-        statistics = self._gathered(found)
-        error = statistics[1:].std(axis=0, ddof=1) / np.sqrt(self.effort.chains)
-        return Visited(statistics[0], error, log[0], np.sqrt(log[1]))
+        found, error, log = self._swept(vector, self.rows.weights)
+        return Visited(*self._gathered(found, error), log[0], self.effort.widening * np.sqrt(log[1]))
 
     @cached_property
     def sampled(self) -> bool:
@@ -140,26 +148,36 @@ class Chains:
         chart = Chart(n, code, island, truths[0], truths[1], home, spot, state, family)
         return bool(any_wide(self._families, flat, chart, self.effort.ways))
 
-    def _visited(self, vector: Array, weights: Array) -> tuple[Array, Array, Array]:
-        """Return the kernel's statistics, first their mean, then each chain's; errors; log-evidence."""
-        counts, walked, log = self._swept(self._seen(vector)._replace(weight=weights.astype(np.float64)))
-        error = walked.std(axis=0, ddof=1) / np.sqrt(len(walked))
-        return np.concatenate([(counts + walked.mean(axis=0))[None], counts + walked]), error, log
+    def _swept(self, vector: Array, weights: Array) -> tuple[Array, Array, Array]:
+        """Return the kernel's statistics, their standard errors, and log-evidence with its squared error."""
+        seen = self._seen(vector)._replace(weight=weights.astype(np.float64))
+        places, log = len(seen.value), np.empty((2, len(seen.codes)))
 
-    def _swept(self, seen: Seen) -> tuple[Array, Array, Array]:
-        """Return the kernel's statistics, those that are exact and each chain's, and log-evidence."""
-        chains, places, log = self.effort.chains, len(seen.value), np.empty((2, len(seen.codes)))
+        def run(part: slice) -> Found:
+            zeros = np.zeros((3, places))
+            found = Found(zeros[0], zeros[1], zeros[2], log[0], log[1], self._drawn(0))
+            self._visit(seen, self._workspace(places, 0), part, found)
+            return found
 
-        def run(part: slice) -> tuple[Array, Array]:
-            found = Found(np.zeros(places), np.zeros((chains, places)), log[0], log[1], self._drawn(0))
-            visit(
-                self._families, seen, self.effort.plan, self._workspace(places), part.start, part.stop, found
-            )
-            return found.counts, found.chains
+        counts, spread, floor = np.zeros(places), np.zeros(places), np.zeros(places)
+        for found in in_parallel(run, self._runs(max(1, min(TASKS, NUMBERS // (8 * max(places, 1)))))):
+            counts += found.counts
+            spread += found.spread
+            np.maximum(floor, found.floor, out=floor)
+        return counts, self.effort.widening * np.sqrt(spread + floor), log
 
-        done = in_parallel(run, self._runs(max(1, min(TASKS, NUMBERS // (chains * max(places, 1))))))
-        counts = sum((exact for exact, _ in done), np.zeros(places))
-        return counts, sum((each for _, each in done), np.zeros((chains, places))), log
+    def _visit(self, seen: Seen, room: Workspace, part: slice, found: Found) -> None:
+        """Go through a run of rows, so many at a time that an interrupt is heard within about `HEARD`."""
+        first, many = part.start, 1
+        while first < part.stop:
+            check_wanted()
+            last, began = min(first + many, part.stop), perf_counter()
+            visit(self._families, seen, self._plan(), room, first, last, found)
+            first, many = last, max(1, int(many * min(HEARD / max(perf_counter() - began, 1e-6), 8.0)))
+
+    def _plan(self) -> Plan:
+        """Return how hard to try, and what to count: all families, or the sets that are asked about."""
+        return self.effort.plan(len(self.dag.schema) if self.sets else 0)
 
     def drawn(self, vector: Array, draws: int) -> tuple[NDArray[np.int32], Array]:
         """Return draws of the rows' discrete cells, (rows, draws, variables), and the rows' log-evidence."""
@@ -167,8 +185,8 @@ class Chains:
         log, square, none = np.empty(len(out)), np.empty(len(out)), np.empty(0)
 
         def run(part: slice) -> None:
-            found = Found(none, none.reshape(0, 0), log, square, out)
-            visit(self._families, seen, self.effort.plan, self._workspace(0), part.start, part.stop, found)
+            found = Found(none, none, none, log, square, out)
+            self._visit(seen, self._workspace(0, self.effort.chains * self.effort.sweeps), part, found)
 
         in_parallel(run, self._runs(TASKS))
         return out, log
@@ -237,10 +255,22 @@ class Chains:
             column_start=starts(columns).astype(np.int64),
             touch=_flat(touch),
             touch_start=starts(touch).astype(np.int64),
+            touch_step=self._steps(members, strides, touch),
             start=np.array(begun, dtype=np.int64),
             base=np.cumsum(own) - own,
             order=np.array([*dag.order_indices, *range(n, len(kinds))], dtype=np.int64),
         )
+
+    def _steps(
+        self,
+        members: Sequence[Sequence[int]],
+        strides: Sequence[Sequence[int]],
+        touch: Sequence[Sequence[int]],
+    ) -> NDArray[np.int64]:
+        """Return how far apart a variable's states are in each family that it is in; 0 in regressions."""
+        step = [dict(zip(m, s, strict=True)) for m, s in zip(members, strides, strict=True)]
+        plain = self._kinds != LINEAR
+        return _flat([[step[i].get(v, 0) if plain[i] else 0 for i in each] for v, each in enumerate(touch)])
 
     def _seen(self, vector: Array | None) -> Seen:
         """Return the rows under parameters or potentials, by length; None: the rows, under nothing at all."""
@@ -286,21 +316,22 @@ class Chains:
         out[shown] = np.maximum(family.log_values(x[shown], potentials), NEVER).T
         return out
 
-    def _gathered(self, found: Array) -> Array:
-        """Return statistics in their places, those of leaves gathered; (vectors, places)."""
-        layout, out = self.dag.layout, found[:, : self.dag.layout.statistics_size].copy()
+    def _gathered(self, found: Array, error: Array) -> tuple[Array, Array]:
+        """Return statistics and their errors in their places, those of leaves gathered; (places,) each."""
+        layout = self.dag.layout
+        out, noise = found[: layout.statistics_size].copy(), error[: layout.statistics_size].copy()
         for i, family in self.dag.leaves:
-            x = np.nan_to_num(self.rows.reals[:, i])
-            q = layout.configurations[i]
-            for weights, statistics in zip(found[:, self._leaf(i)], out, strict=True):
-                each = weights.reshape(len(x), q).T.ravel()
-                mine = layout.statistics(statistics, i)
-                family.gather(np.tile(x, q)[:, None], np.repeat(np.arange(q), len(x)), each, mine)
-        return out
+            x, q = np.nan_to_num(self.rows.reals[:, i]), layout.configurations[i]
+            each = np.zeros((len(x), 1, layout.statistics(out, i).shape[-1]))  # what a row counts by itself
+            family.gather(x[:, None, None], np.zeros((len(x), 1), dtype=np.int64), np.ones((len(x), 1)), each)
+            mine, apart = found[self._leaf(i)].reshape(len(x), q), error[self._leaf(i)].reshape(len(x), q)
+            layout.statistics(out, i)[:] = mine.T @ each[:, 0]
+            layout.statistics(noise, i)[:] = np.sqrt((apart**2).T @ each[:, 0] ** 2)
+        return out, noise
 
-    def _workspace(self, places: int) -> Workspace:
+    def _workspace(self, places: int, records: int) -> Workspace:
         n, sizes = len(self._kinds), self.dag.schema.sizes
-        records = max(self.effort.ways, self.effort.chains * self.effort.sweeps)
+        records = max(self.effort.ways, records)
 
         def whole() -> NDArray[np.int64]:
             return np.full(n, -1, dtype=np.int64)
@@ -316,18 +347,28 @@ class Chains:
             state=whole(),
             family=whole(),
             stamp=whole(),
+            place=whole(),
+            block=whole(),
+            digit=whole(),
+            factor=whole(),
+            base=whole(),
+            only=whole(),
+            step=np.empty(BLOCK_HOLES * n, dtype=np.int64),
+            lone=np.empty(max(BLOCK, sum(sorted(sizes)[-BLOCK_HOLES:]))),
             matrix=np.empty((n, n)),
             vector=np.empty(n),
             z=np.empty(n + 1),
             at=np.empty(n + 1, dtype=np.int64),
-            choice=np.empty(max(64, *sizes)),
+            choice=np.empty(max(BLOCK, *sizes)),
             record=np.empty((records, n), dtype=np.int32),
             share=np.empty(records),
+            end=np.empty((self.effort.chains, n), dtype=np.int32),
             weight=np.empty(self.effort.chains),
             part=np.zeros(places),
-            sum=np.zeros(places),
+            moment=np.zeros(MOMENTS * places),
+            met=np.zeros(places, dtype=np.bool_),
             hit=np.empty(places, dtype=np.int64),
-            hits=np.empty(places, dtype=np.int64),
+            listed=np.zeros(1, dtype=np.int64),
             stream=np.empty(1, dtype=np.uint64),
         )
 

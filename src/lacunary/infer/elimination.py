@@ -25,6 +25,7 @@ from lacunary.errors import TooWideError
 from lacunary.kernels import buckets, orders, questions
 from lacunary.kernels.promote import in_use, is_due, is_promoted, promote, spend
 from lacunary.model.dag import Dag
+from lacunary.model.layout import Layout
 
 __all__ = ["Families", "Plan", "Tables", "families_of", "interpreted"]
 
@@ -51,19 +52,20 @@ NO_ROOT: Array = np.empty(0)
 class interpreted:
     """A block that runs the kernels: as plain functions at first, compiled once that pays.
 
-    ``members`` is how many variables the families at hand have, all counted, where they may be many.
+    ``members`` is how many variables the families at hand have, all counted, where they may be many. For
+    ``trees`` only orders are looked for, many of them one after the other: these are compiled here, in two
+    seconds.
     """
 
-    def __init__(self, members: int = 0) -> None:
-        self._many = members > MANY
+    def __init__(self, members: int = 0, *, trees: bool = False) -> None:
+        self._many, self._trees = members > MANY, trees
+        self._modules = (orders,) if trees else (orders, buckets, questions)
 
     def __enter__(self) -> None:
-        if is_promoted(questions):
-            self._began = 0.0
-            return
-        if self._many or is_due(orders, buckets, questions):
-            promote(orders, buckets, questions)
-        self._began = 0.0 if is_promoted(questions) else time.perf_counter()
+        last = self._modules[-1]
+        if not is_promoted(last) and (self._many or is_due(*self._modules, here=self._trees)):
+            promote(*self._modules)
+        self._began = 0.0 if is_promoted(last) else time.perf_counter()
 
     def __exit__(self, *_: object) -> None:
         if self._began:
@@ -82,7 +84,8 @@ class Tables:
         The logarithm of the smallest number above zero in each family, NaN where nobody has looked yet;
         (families,).
     zero
-        One where a family has a zero, else zero, NaN where nobody has looked yet; (families,).
+        One where a family has a zero, else zero; below zero where that is not known, a number that falls with
+        every number looked at; (families,).
     """
 
     values: Array
@@ -93,13 +96,13 @@ class Tables:
     def of(cls, families: Families, theta: Array) -> Tables:
         """Return a vector of parameters so."""
         many = 2 * len(families.sizes)
-        return cls(_unwriteable(theta), np.full(many, np.nan), np.full(many, np.nan))
+        return cls(_unwriteable(theta), np.full(many, np.nan), np.full(many, -0.5))
 
     def believing(self, families: Families, soft: dict[int, Array]) -> Tables:
         """Return the tables with likelihoods of some variables' states."""
         if not soft:
             return self
-        many, size = len(families.sizes), families.dag.layout.size
+        many, size = len(families.sizes), families.layout.size
         values = np.concatenate([self.values[:size], np.ones(int(families.sizes.sum()))])
         for v, likelihood in soft.items():
             values[families.families[3][many + v] :][: len(likelihood)] = likelihood
@@ -107,29 +110,32 @@ class Tables:
 
 
 class Families:
-    """The families of a graph as arrays, and the layouts that questions about it have needed.
+    """The families that a `Layout` says as arrays, and the layouts that questions about them have needed.
 
     Behind the family of each variable there is one for a likelihood of its states. Layouts are kept by the
     pattern of evidence; they are not pickled, and any number of threads may ask.
     """
 
-    def __init__(self, dag: Dag) -> None:
-        self.dag, layout = dag, dag.layout
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
         many, lengths = len(layout.sizes), [*map(len, layout.members)]
         total = sum(lengths)
-        self.families: tuple[Any, ...] = _arrays(
+        children: list[list[int]] = [[] for _ in lengths]
+        for i, *parents in layout.members:
+            for parent in parents:
+                children[parent].append(i)
+        *families, child_at, child = _arrays(
             [*accumulate(lengths, initial=0), *range(total + 1, total + many + 1)],
             [*chain.from_iterable(layout.members), *range(many)],
             [*chain.from_iterable(layout.strides), *[1] * many],
             [*layout.start, *accumulate(layout.sizes[:-1], initial=layout.size)],
             layout.sizes,
+            [*accumulate(map(len, children), initial=0)],
+            [*chain.from_iterable(children)],
         )
+        self.families: tuple[Any, ...] = tuple(families)
         self.sizes = self.families[4]
-        child, parent = np.repeat(np.arange(many), lengths), self.families[1][:total]
-        child, parent = child[child != parent], parent[child != parent]
-        child_at = np.zeros(many + 1, np.int64)
-        child_at[1:] = np.bincount(parent, minlength=many).cumsum()
-        self.relations: tuple[Any, ...] = (np.log(self.sizes), child_at, child[parent.argsort(kind="stable")])
+        self.relations: tuple[Any, ...] = (np.log(self.sizes), child_at, child)
         self._plans: OrderedDict[Any, Any] = OrderedDict()
         self._lock = Lock()
 
@@ -272,7 +278,7 @@ def families_of(dag: Dag) -> Families:
     """Return a graph's families as arrays, made once and kept with the graph."""
     found: Families | None = dag.__dict__.get("_families_as_arrays")
     if found is None:
-        found = dag.__dict__["_families_as_arrays"] = Families(dag)
+        found = dag.__dict__["_families_as_arrays"] = Families(dag.layout)
     return found
 
 

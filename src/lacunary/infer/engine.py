@@ -7,6 +7,7 @@ alone, each chunk adds into a place of its own, and the places are added in orde
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
@@ -19,12 +20,14 @@ from lacunary.data.table import HOLE, Table, code_dtype
 from lacunary.errors import GraphError, ImpossibleRowError, TooWideError
 from lacunary.infer.pack import Chunk, Packed, pack
 from lacunary.infer.parallel import in_parallel
+from lacunary.infer.places import as_taken
 from lacunary.kernels.aligned import aligned, is_aligned, is_long
 from lacunary.kernels.arena import Arena
 from lacunary.kernels.cell import Room
 from lacunary.kernels.lanes import COMPLEX_LANES
 from lacunary.kernels.logs import sweep_logs
 from lacunary.kernels.lone import sweep_lone
+from lacunary.kernels.places import narrow, part, widen
 from lacunary.kernels.shown import add_shown
 from lacunary.kernels.spans import LARGE_CELLS, STRETCH, filled
 from lacunary.kernels.sweep import read_rest, sweep
@@ -49,6 +52,13 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+
+TOGETHER, HELD = 4, 2**21
+"""Chunks that are swept before what they counted is added up, or more as long as that is not so many numbers;
+as many are kept as room for the next."""
+
+FEW = 2**20
+"""Places up to which memory for two vectors of them is kept between sweeps."""
 
 UNTOUCHED = 1
 """In place of an exponent, which is zero or less: no cell needed exponents."""
@@ -98,12 +108,15 @@ class DiscreteRows:
     inverse: NDArray[np.signedinteger]
     weight: float
     _spare: list[Room] = field(default_factory=list, repr=False)
+    _added_up: list[NDArray[np.float64]] = field(default_factory=list, repr=False)
+    _widened: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = field(default_factory=list, repr=False)
     _charted: list[Charted] = field(default_factory=list, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
         # Working memory is not part of what is copied or pickled.
-        state = {**self.__dict__, "_spare": [], "_charted": []}
-        state.pop("alone", None)
+        state = {**self.__dict__, "_spare": [], "_added_up": [], "_widened": [], "_charted": []}
+        for name in ("alone", "_only"):
+            state.pop(name, None)
         return state
 
     @cached_property
@@ -112,7 +125,7 @@ class DiscreteRows:
         packed = pack(
             self.dag, self.packed.codes, self.packed.weights, budget=self.packed.recipe.budget, grouped=False
         )
-        return replace(self, packed=packed, _spare=[], _charted=self._charted)
+        return replace(self, packed=packed, _spare=[], _added_up=[], _widened=[], _charted=self._charted)
 
     def expect(self, potentials: NDArray[Any]) -> Batch:
         """Return expected counts and log-likelihood under each of several parameter vectors.
@@ -124,11 +137,13 @@ class DiscreteRows:
             complex for derivatives; (vectors, layout size).
         """
         places = self.packed.recipe.places
+        if self._only is not None and len(potentials) == 1 and potentials.dtype == np.float64:
+            return self._expect_lone(self._only, potentials)
         wide, sound = places.taken(potentials)
         log_likelihood = _dot_log(self.packed, wide)
         counts: NDArray[Any] | None = None
         try:
-            for (block, _), (part, log) in self._each(self._sweep, wide, sound):
+            for block, _, (part, log) in self._each(self._sweep, wide, sound):
                 counts = self._added(counts, wide, block, part)
                 log_likelihood[block.where] += log[: block.used]
         except _DigitsLostError:
@@ -137,32 +152,77 @@ class DiscreteRows:
             counts = self._constants(wide)
         return Batch(self.dag, places.narrowed(counts, potentials, wide), log_likelihood, self.weight)
 
+    @cached_property
+    def _only(self) -> Chunk | None:
+        """The chunk that holds all rows and is `sweep_lone`'s, if nothing else is to be counted."""
+        kept = self.packed.kept[0] if len(self.packed.kept) == 1 else None
+        alone = kept is not None and len(kept) == 1 and kept[0].lone and not len(self.packed.nonzero[0])
+        alone = alone and not self.packed.recipe.places.turned
+        return kept[0] if kept is not None and alone else None
+
+    def _expect_lone(self, chunk: Chunk, potentials: NDArray[np.float64]) -> Batch:
+        """Do as `expect` for one vector, in memory that is kept: to find some takes as long as a sweep."""
+        places, real = self.packed.recipe.places, potentials.dtype
+        room = self.room(chunk, 1, real)
+        try:
+            wide, counts = self._widened.pop()
+        except IndexError:  # there is none yet, or another thread took it
+            wide, counts = (aligned(places.size, real)[None] for _ in range(2))
+        cells_of = chunk.kinds_arena, chunk.arena, chunk.weight
+        numbers = np.zeros((len(chunk.weight) + 1, 1))
+        log, total = numbers[:-1], numbers[-1]
+        potentials = as_taken(potentials)
+        widen(potentials, places.blocks, wide)
+        sound = places.join(wide)
+        counts.view(np.uint8).fill(0)
+        careful = sweep_lone(*cells_of, wide[0], room.value, room.power, counts[0], log, total)
+        out = np.empty(potentials.shape)
+        part(counts, places.pairs)
+        narrow(counts, potentials, wide, places.blocks, out)
+        lost = not sound and (careful or not log.min() > FAR)
+        self._spare.append(room)  # from here on another thread's
+        self._widened.append((wide, counts))
+        return self.alone.expect(potentials) if lost else Batch(self.dag, out, total, self.weight)
+
     def log_evidence(self, potentials: NDArray[Any]) -> NDArray[Any]:
         """Return the log-probability of each row's observed cells; (vectors, rows of the table)."""
         wide, sound = self.packed.recipe.places.taken(potentials)
         rows = observed_log(self.packed, wide)
         try:
-            for (block, chunk), log in self._each(self._roots, wide, sound):
-                rows[block.where, chunk.rows] += log[: block.used]
+            for block, where, log in self._each(self._roots, wide, sound):
+                rows[block.where, where] += log[: block.used]
         except _DigitsLostError:
             return self.alone.log_evidence(potentials)
         return np.asarray(rows[:, self.inverse])
 
     def _each(
         self, sweep: Callable[[tuple[_Block, Chunk]], T], wide: NDArray[Any], sound: bool
-    ) -> Iterator[tuple[tuple[_Block, Chunk], T]]:
-        """Yield what a sweep of every chunk under every vector gives, in the order of chunks."""
+    ) -> Iterator[tuple[_Block, slice, T]]:
+        """Yield what a sweep of every chunk under every vector gives, in the order of chunks, with its rows.
+
+        Nothing holds the chunks of a stretch when the next is laid out.
+        """
         blocks: dict[int, list[_Block]] = {}
-        for chunks in self.packed.stretches:
-            chunks = tuple(chunk for chunk in chunks if len(chunk.weight))  # others have no hole
-            for chunk in chunks:
-                if chunk.lanes not in blocks:
-                    blocks[chunk.lanes] = _blocks(wide, chunk.lanes, sound)
+
+        def swept(chunks: Sequence[Chunk]) -> Iterator[tuple[_Block, slice, T]]:
+            for lanes in {chunk.lanes for chunk in chunks} - blocks.keys():
+                blocks[lanes] = _blocks(wide, lanes, sound)
             tasks = [(block, chunk) for chunk in chunks for block in blocks[chunk.lanes]]
             if len(tasks) == 1:  # a small sweep takes as long as a few steps of Python
-                yield tasks[0], sweep(tasks[0])
-            else:
-                yield from zip(tasks, in_parallel(sweep, tasks), strict=True)
+                yield tasks[0][0], tasks[0][1].rows, sweep(tasks[0])
+                return
+            together = max(TOGETHER, HELD // wide.shape[1])
+            for first in range(0, len(tasks), together):
+                some = tasks[first : first + together]
+                for (block, chunk), found in zip(some, in_parallel(sweep, some), strict=True):
+                    yield block, chunk.rows, found
+
+        stretches = self.packed.stretches
+        while (chunks := next(stretches, None)) is not None:
+            some = swept([chunk for chunk in chunks if len(chunk.weight)])  # others have no hole
+            del chunks
+            yield from some
+            del some
 
     def weighed(self, weights: NDArray[np.float64]) -> DiscreteRows:
         """Return the same table with other row weights, not negative; (rows of the table,).
@@ -179,7 +239,7 @@ class DiscreteRows:
     def whole(self) -> DiscreteRows:
         """Return the same rows with a cell for every hole, all in memory: what completions are drawn from."""
         packed = pack(self.dag, self.packed.codes, self.packed.weights, whole=True)
-        return replace(self, packed=packed, _spare=[])
+        return replace(self, packed=packed, _spare=[], _added_up=[], _widened=[])
 
     def shifted(self, units: NDArray[np.float64]) -> DiscreteRows:
         """Return the rows themselves: states have no units."""
@@ -284,14 +344,29 @@ class DiscreteRows:
             return part
         counts = self._constants(wide) if counts is None else counts
         counts[block.where] += part[: block.used]
+        if (
+            len(block.lanes) == 1
+            and len(self._added_up) < max(TOGETHER, HELD // part.size)
+            and part.dtype == np.float64
+        ):
+            self._added_up.append(part[0])
         return counts
 
     def _sweep(self, task: tuple[_Block, Chunk]) -> tuple[NDArray[Any], NDArray[Any]]:
         block, chunk = task
-        counts = aligned(block.potential.size, block.potential.dtype)
+        counts = self._places(block.potential)
         counts.fill(0.0)
         _, total = self._run(block, chunk, counts)
         return counts.reshape(-1, len(block.lanes)).T, total
+
+    def _places(self, potential: NDArray[Any]) -> NDArray[Any]:
+        """Return room for counts, used before if possible: fresh memory costs page faults."""
+        if self._added_up and potential.dtype == np.float64:
+            with suppress(IndexError):  # another thread took it
+                counts = self._added_up.pop()
+                if counts.size == potential.size:
+                    return counts
+        return aligned(potential.size, potential.dtype)
 
     def _roots(self, task: tuple[_Block, Chunk]) -> NDArray[Any]:
         block, chunk = task
@@ -305,19 +380,18 @@ class DiscreteRows:
         numbers = np.zeros((cells + 2, width), dtype=dtype)
         log, total, scale = numbers[:cells], numbers[cells], numbers[cells + 1]
         suspect, cells_of = np.zeros(width, dtype=np.bool_), (chunk.kinds_arena, chunk.arena, chunk.weight)
-        room.power[:1] = UNTOUCHED
         if chunk.lone and width == 1:
-            if sweep_lone(*cells_of, block.potential, room.value, counts, log, total):
-                self._spare.append(room)
-                return log, total
-            counts.fill(0.0)
-        if sweep(*cells_of, block.potential, *room, counts, log, total, scale, suspect, lanes):
-            find_underflow(*cells_of, block.potential, *room, log, suspect)
-            if counts.size:
-                read_rest(*cells_of, block.potential, *room, counts, lanes)
-            for lane in np.flatnonzero(suspect[: block.used]).tolist():
-                log[:, lane], total[lane] = _sweep_with_care(block, cells_of, room, counts, lane)
-        lost = not block.sound and (_has_touched(room) or not log.real.min(initial=0.0) > FAR)
+            careful = sweep_lone(*cells_of, block.potential, room.value, room.power, counts, log, total)
+        else:
+            room.power[:1] = UNTOUCHED
+            if sweep(*cells_of, block.potential, *room, counts, log, total, scale, suspect, lanes):
+                find_underflow(*cells_of, block.potential, *room, log, suspect)
+                if counts.size:
+                    read_rest(*cells_of, block.potential, *room, counts, lanes)
+                for lane in np.flatnonzero(suspect[: block.used]).tolist():
+                    log[:, lane], total[lane] = _sweep_with_care(block, cells_of, room, counts, lane)
+            careful = _has_touched(room)
+        lost = not block.sound and (careful or not log.real.min(initial=0.0) > FAR)
         self._spare.append(room)  # from here on another thread's
         if lost:
             raise _DigitsLostError
@@ -395,11 +469,12 @@ def _sweep_with_care(
 
 def _row_sums(chunk: Chunk, log: NDArray[Any]) -> NDArray[Any]:
     """Add the log-sums of the roots of each row; (cells, lanes) → (lanes, rows)."""
-    start = chunk.slab.root_start
+    slab = chunk.slab
+    start = slab.root_start
     sums = np.zeros((len(start) - 1, log.shape[1]), dtype=log.dtype)
     filled = np.flatnonzero(np.diff(start))
     if len(filled):
-        sums[filled] = np.add.reduceat(log[chunk.slab.root], start[filled], axis=0)
+        sums[filled] = np.add.reduceat(log[slab.root], start[filled], axis=0)
     return sums.T
 
 

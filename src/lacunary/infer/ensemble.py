@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from lacunary.data.schema import Schema
 from lacunary.data.wording import counted
 from lacunary.errors import ImpossibleRowError
+from lacunary.exactness import announced
 from lacunary.infer.answers import Answers
 from lacunary.infer.mixture_answers import MixtureAnswers
 from lacunary.maths import special
+from lacunary.maths.drawn import shares_with_error, sum_with_error, with_errors_of
 
 __all__ = ["Ensemble"]
 
@@ -47,9 +49,12 @@ class Ensemble(MixtureAnswers):
 
     __repr__ = __str__
 
-    def log_probability(self, table: Any) -> NDArray[np.float64]:
+    @announced
+    def log_probability(self, table: Any, *, exact: bool = False) -> NDArray[np.float64]:
         """Return log Σ weight · p(observed cells | model) for each row, in nats."""
-        return np.asarray(special.logsumexp(self._log_mass(table), axis=0))
+        logs = self._log_mass(table)
+        found = np.asarray(special.logsumexp(np.asarray(logs).T, axis=0))
+        return sum_with_error(found, logs, found[:, None])
 
     @property
     def components(self) -> tuple[Answers, ...]:
@@ -61,15 +66,18 @@ class Ensemble(MixtureAnswers):
         """The variables, in the order of the first model."""
         return self.models[0].dag.schema
 
-    def responsibilities(self, table: Any) -> NDArray[np.float64]:
+    @announced
+    def responsibilities(self, table: Any, *, exact: bool = False) -> NDArray[np.float64]:
         """Return how probable each model is given what is observed in each row; (rows, models)."""
-        logs = self._log_mass(table)
+        drawn = self._log_mass(table)
+        logs = np.asarray(drawn).T
         if np.any(np.isneginf(logs).all(axis=0)):
             raise ImpossibleRowError("a row has probability zero under every model; it has no posterior")
-        return np.asarray(np.exp(logs - special.logsumexp(logs, axis=0)).T)
+        return shares_with_error(np.asarray(np.exp(logs - special.logsumexp(logs, axis=0)).T), drawn)
 
     def _log_mass(self, table: Any) -> NDArray[np.float64]:
-        """Return log weight + log p(observed cells | model); (models, rows)."""
+        """Return log weight + log p(observed cells | model); (rows, models)."""
         with np.errstate(divide="ignore"):
             weights = np.log(self.weights)
-        return np.array([model.log_probability(table) for model in self.models]) + weights[:, None]
+        logs = [model.log_probability(table) for model in self.models]
+        return with_errors_of((np.array(logs) + weights[:, None]).T, logs)

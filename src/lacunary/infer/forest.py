@@ -220,7 +220,7 @@ def _steps(
     """Return the open variables in the cheapest order found, and what each stands with then."""
     start, member = graph
     wanted, seen = list_sums(island[member], start) > 0, ~island
-    with interpreted(len(member)):
+    with interpreted(len(member), trees=True):
         found = [
             in_use(orders).order(start, member, wanted, seen, weight, NO_TARGETS, how) for how in range(3)
         ]

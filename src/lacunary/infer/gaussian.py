@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +26,19 @@ from lacunary.infer.parallel import in_runs
 from lacunary.kernels.aligned import aligned
 from lacunary.kernels.arena import Arena
 from lacunary.kernels.factors import SOUND
-from lacunary.kernels.filling import BLOCK, HEAD, LARGE, Holes, room_for, wide_for
+from lacunary.kernels.filling import BLOCK, HEAD, Holes, Means, room_for, wide_for
 from lacunary.kernels.gaussian import Forms as DenseForms
-from lacunary.kernels.gaussian import Tasks, add_moments, log_densities
+from lacunary.kernels.gaussian import (
+    Tasks,
+    add_moments,
+    add_plain_moments,
+    add_up,
+    log_densities,
+    log_densities_of_panels,
+)
 from lacunary.kernels.lanes import LANES
+from lacunary.kernels.panels import LARGE, PANEL, panelled
+from lacunary.kernels.writer import TILE
 
 __all__ = ["LOG_2PI", "Conditioned", "Forms", "GaussianRows"]
 
@@ -45,8 +54,8 @@ TASK, TASKS = 1024, 16
 """Rows, each counted once for a configuration, that one thread takes at a time, at least; and the most tasks
 for one group of configurations."""
 
-SQUARES = 2**16
-"""Numbers in the matrices K of configurations that are taken together, at most: more would leave a cache."""
+SQUARES = 2**20
+"""Numbers in the matrices K of configurations that are taken together, at most: 8 MiB for each thread."""
 
 THIN = 1.5
 """Configurations are taken together unless that is for more than so many times the rows they count."""
@@ -54,6 +63,12 @@ THIN = 1.5
 ALONE, BESIDE = 2**23, 128
 """Multiplications with an addition up to which no other thread is asked to help, about half a millisecond;
 and what a row under one density costs beside those of its matrix."""
+
+SECONDS, SCANNED = 3e-11, 1e-9
+"""What one of them takes where no row has a hole; and what it takes to find that a row weighs nothing."""
+
+NOTHING_KEPT = Means(np.zeros(1), np.array([-1]))
+"""No means of holes."""
 
 NEGLIGIBLE = 1e-30
 """Rows that weigh less, beside the heaviest and with the largest value squared, leave no trace in a sum."""
@@ -134,7 +149,7 @@ class GaussianRows:
         self._last: tuple[Forms | None, Conditioned | None] = None, None
         #: Rooms that no kernel is in just now, by the most densities that are taken together, and the way.
         self._rooms: dict[tuple[int, bool], list[Arena]] = {}
-        self._tasks: tuple[tuple[tuple[int, int], ...], Tasks] | None = None
+        self._tasks: tuple[bytes, Tasks] | None = None
         self.allowed = None if allowed is None else self._places(allowed)
 
     def __len__(self) -> int:
@@ -168,6 +183,11 @@ class GaussianRows:
         return self.known._replace(first=first.astype(np.int64), holes=seen.astype(np.int64))
 
     @cached_property
+    def panels(self) -> NDArray[np.float64]:
+        """The rows side by side, as kernels take them where no row has a hole."""
+        return panelled(self.sorted)
+
+    @cached_property
     def reach(self) -> float:
         """The largest square of a value, and at least one."""
         return max(1.0, float(np.abs(self.sorted).max(initial=1.0))) ** 2
@@ -176,6 +196,13 @@ class GaussianRows:
     def complete(self) -> bool:
         """Whether no row has a hole."""
         return all(not len(pattern.holes) for pattern in self.patterns)
+
+    @cached_property
+    def apart(self) -> _Groups | None:
+        """Each configuration with its own rows; None where one takes all."""
+        if self.allowed is None or any(places is None for places in self.allowed):
+            return None
+        return _grouped([_Group(c, 1, places) for c, places in enumerate(self.allowed)], len(self))
 
     def _places(self, allowed: Sequence[NDArray[np.int64]]) -> list[NDArray[np.int64] | None]:
         """Return where some rows stand among the sorted ones, in their order; None if they are all.
@@ -199,11 +226,11 @@ class GaussianRows:
         # What is worked out again in a moment is not copied or pickled.
         return {**self.__dict__, "_last": (None, None), "_tasks": None, "_rooms": {}}
 
-    def tasks(self, groups: Sequence[_Group]) -> Tasks:
+    def tasks(self, groups: _Groups) -> Tasks:
         """Return the rows of every group of configurations cut into tasks; kept where they are all rows."""
-        if any(group.places is not None for group in groups):
+        if not groups.whole:
             return _tasks(groups, self.sorted.shape)
-        key = tuple((group.first, group.many) for group in groups)
+        key = groups.key
         kept = self._tasks  # another thread may ask for others meanwhile
         if kept is None or kept[0] != key:
             self._tasks = kept = key, _tasks(groups, self.sorted.shape)
@@ -249,6 +276,46 @@ class _Group:
     places: NDArray[np.int64] | None
 
 
+class _Groups(NamedTuple):
+    """Groups of configurations one after the other.
+
+    Attributes
+    ----------
+    first, many
+        Of each its first configuration, and how many there are; (groups,) each.
+    edge, places
+        Group k is taken for the sorted rows ``places[edge[k]:edge[k + 1]]``, in their order.
+    whole
+        Whether each is taken for all rows.
+    """
+
+    first: NDArray[np.int64]
+    many: NDArray[np.int64]
+    edge: NDArray[np.int64]
+    places: NDArray[np.int64]
+    whole: bool
+
+    @property
+    def key(self) -> bytes:
+        """Which configurations are taken together."""
+        return np.array([self.first, self.many]).tobytes()
+
+    def among(self, chosen: NDArray[np.bool_]) -> _Groups:
+        """Return the groups for some of their rows; (places,)."""
+        edge = np.concatenate([[0], np.cumsum(chosen)])[self.edge]
+        return self._replace(edge=edge, places=self.places[chosen], whole=False)
+
+
+def _grouped(groups: Sequence[_Group], rows: int) -> _Groups:
+    """Put groups one after the other."""
+    everything, none = np.arange(rows), np.empty(0, dtype=np.int64)
+    mine = [everything if group.places is None else group.places for group in groups]
+    first, many = (np.array([getattr(g, what) for g in groups], dtype=np.int64) for what in ("first", "many"))
+    edge = np.cumsum([0, *map(len, mine)])
+    whole = all(group.places is None for group in groups)
+    return _Groups(first, many, edge, np.concatenate([none, *mine]), whole)
+
+
 @dataclass(frozen=True, eq=False)
 class _Normal:
     """Densities by mean and covariance, (configurations, n) and (configurations, n, n).
@@ -289,7 +356,9 @@ class Conditioned:
         #: The column of each configuration in evidence and weights, and how many columns there are.
         self.columns, self.width = rows.placed(len(forms.root))
         #: The matrices K or Σ as kernels take them, by the way and how configurations are grouped.
-        self._laid: dict[tuple[bool, tuple[tuple[int, int], ...]], NDArray[np.float64]] = {}
+        self._laid: dict[tuple[bool, bytes], NDArray[np.float64]] = {}
+        #: What holes probably hold, once log-densities were asked for.
+        self._means = NOTHING_KEPT
 
     @cached_property
     def _kept(self) -> list[Given] | None:
@@ -328,10 +397,15 @@ class Conditioned:
         return None if self.rows.allowed is None else self.rows.allowed[c]
 
     def _counted(self, c: int, weight: NDArray[np.float64]) -> NDArray[np.int64] | None:
-        """Return the rows of configuration c that weigh anything beside the others; None for all."""
+        """Return the rows of configuration c that weigh anything beside the others; None for all.
+
+        Where it may explain all, the weights of the others become zero.
+        """
         places = self._places(c)
         mine = weight if places is None else weight[places]
         counted = mine > NEGLIGIBLE * mine.max(initial=0.0) / self.rows.reach
+        if places is None:
+            weight *= counted
         if 2 * np.count_nonzero(counted) > len(mine):  # not worth gathering
             return places
         return np.flatnonzero(counted) if places is None else places[counted]
@@ -354,9 +428,13 @@ class Conditioned:
 
     def log_evidence(self) -> NDArray[np.float64]:
         """Return the log-density of each row's observed cells, −∞ where none is allowed; (rows, columns)."""
+        if self._plain:
+            return self._plain_logs()
         out = np.full((self.width, len(self.rows)), -np.inf)
         for groups, turned in self._parted(self._groups):
-            self._put_logs(groups, turned, out)
+            kept = NOTHING_KEPT if turned else self._room_for_means()
+            self._put_logs(groups, turned, kept, out)
+            self._means = self._means if turned else kept
         for c in range(len(self.forms.root)) if np.isnan(out).any() else ():
             self._evidence_again(c, out[self.columns[c]])
         if self.rows.complete:  # which are not sorted
@@ -365,29 +443,80 @@ class Conditioned:
         back[self.rows.order] = out.T
         return back
 
-    def _put_logs(self, groups: Sequence[_Group], turned: bool, out: NDArray[np.float64]) -> None:
+    @cached_property
+    def _plain(self) -> bool:
+        """Whether no row has a hole and all densities take all rows."""
+        return self.rows.complete and not any(map(_some, self.rows.allowed or ()))
+
+    def _plain_moments(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Do `moments` there."""
+        own = np.ascontiguousarray(weights.T[self.columns] if self.rows.columns else weights.T)
+        z, many = self.rows.sorted, len(own)
+        (rows, n), wide = z.shape, wide_for(z.shape[1])
+        least = NEGLIGIBLE / self.rows.reach * own.max(axis=1, initial=0.0)
+        step = max(4 * TASK, -(-rows // (TASKS * BLOCK)) * BLOCK)
+        pieces = -(-rows // step)
+        parts = aligned(pieces * many * wide**2, z.dtype).reshape(pieces, many, wide**2)
+        parts[:] = 0.0
+
+        def some(runs: range) -> None:
+            room = aligned(2 * BLOCK * wide, z.dtype)
+            room[:], counted = 0.0, np.empty(step, dtype=np.int64)
+            for k in runs:
+                end = min((k + 1) * step, rows)
+                add_plain_moments(z, own, least, k * step, end, counted, room, parts[k])
+
+        in_runs(some, len(parts), seconds=rows * many * SCANNED + rows * n**2 * SECONDS)
+        out = np.zeros((many, n, n))
+        add_up(parts, out)
+        return out
+
+    def _plain_logs(self) -> NDArray[np.float64]:
+        """Do `log_evidence` where no row has a hole and all densities take all rows."""
+        rows, width = self.rows.sorted.shape
+        out = np.empty((self.width, rows))
+        if len(self.columns) < self.width:
+            out[:] = -np.inf
+        dense, panels = self._plainly, self.rows.panels
+        many = -(-rows // PANEL)
+
+        def some(run: range) -> None:
+            room = aligned(PANEL, np.dtype(np.float64))
+            log_densities_of_panels(panels, rows, width, dense, run.start, run.stop, self.columns, room, out)
+
+        products = rows * len(self.columns) * (width**2 // 2 + BESIDE)
+        in_runs(some, many, seconds=products * SECONDS)
+        return out.T
+
+    def _room_for_means(self) -> Means:
+        """Return room for what holes probably hold, if that is not too much."""
+        known, many = self.rows.known, len(self.forms.root)
+        rows = np.diff(known.first)[known.pattern]
+        if self._normal is not None:
+            rows[self.rows.near :] = 0  # they are taken the other way
+        ends = many * np.cumsum(rows)
+        if not len(ends) or not 0 < ends[-1] <= KEPT:
+            return NOTHING_KEPT
+        return Means(np.zeros(ends[-1]), ends - many * rows)
+
+    def _put_logs(self, groups: _Groups, turned: bool, kept: Means, out: NDArray[np.float64]) -> None:
         tasks, dense = self.rows.tasks(groups), self._dense(groups, turned)
         known = self.rows.turned if turned else self.rows.known
         self.rows.share_out(
             tasks,
             turned,
             lambda first, last, room: log_densities(
-                known, dense, tasks, first, last, self.columns, out, room, turned
+                known, kept, dense, tasks, first, last, self.columns, out, room, turned
             ),
         )
 
-    def _parted(self, groups: list[_Group]) -> list[tuple[list[_Group], bool]]:
+    def _parted(self, groups: _Groups) -> list[tuple[_Groups, bool]]:
         """Return groups for the rows that are taken by their holes, and for those by their observed cells."""
-        near, rows = self.rows.near, len(self.rows)
-        if near == rows or self._normal is None:
+        near = self.rows.near
+        if near == len(self.rows) or self._normal is None:
             return [(groups, False)]
-        by_holes, by_seen = [], []
-        for group in groups:
-            places = np.arange(rows) if group.places is None else group.places
-            at = int(np.searchsorted(places, near))
-            by_holes.append(_Group(group.first, group.many, places[:at]))
-            by_seen.append(_Group(group.first, group.many, places[at:]))
-        return [(by_holes, False), (by_seen, True)]
+        by_holes = groups.places < near
+        return [(groups.among(by_holes), False), (groups.among(~by_holes), True)]
 
     @cached_property
     def _normal(self) -> _Normal | None:
@@ -408,8 +537,12 @@ class Conditioned:
         return _Normal(mean, covariance, self.forms.constant - log + 0.5 * height * LOG_2PI)
 
     @cached_property
-    def _groups(self) -> list[_Group]:
+    def _groups(self) -> _Groups:
         """Configurations that are taken together where they take all rows and these have holes."""
+        return self.rows.apart or _grouped(self._listed, len(self.rows))
+
+    @cached_property
+    def _listed(self) -> list[_Group]:
         count, out, c = len(self.forms.root), [], 0
         room = 1 if self.rows.complete else SQUARES // self.rows.sorted.shape[1] ** 2
         together = [c for c in range(count) if self._places(c) is None]
@@ -420,6 +553,22 @@ class Conditioned:
             out.append(_Group(c, many, None))
             c += many
         return out
+
+    def _weighing(self, weights: NDArray[np.float64]) -> _Groups:
+        """Return groups for the rows that weigh anything; weights are (columns, sorted rows)."""
+        apart = self.rows.apart
+        if apart is None:
+            counted = [self._counted(c, weights[self.columns[c]]) for c in range(len(self.forms.root))]
+            parts = [part for group in self._listed for part in self._thinned(group, counted)]
+            return _grouped(parts, len(self.rows))
+        each = np.diff(apart.edge)
+        mine = weights[np.repeat(self.columns, each), apart.places]
+        used = np.flatnonzero(each)
+        top = np.zeros(len(each))
+        top[used] = np.maximum.reduceat(mine, apart.edge[used]) if len(used) else 0.0
+        heavy = mine > np.repeat(NEGLIGIBLE * np.maximum(top, 0.0) / self.rows.reach, each)
+        many = np.diff(np.concatenate([[0], np.cumsum(heavy)])[apart.edge])
+        return apart.among(heavy | np.repeat(2 * many > each, each))  # a few are not worth leaving out
 
     def _thinned(self, group: _Group, counted: list[NDArray[np.int64] | None]) -> list[_Group]:
         """Return a group, or smaller ones where its configurations do not count the same rows."""
@@ -446,15 +595,18 @@ class Conditioned:
     def _squares(self) -> NDArray[np.float64]:
         return np.swapaxes(self.forms.root, 1, 2) @ self.forms.root
 
-    def _dense(self, groups: Sequence[_Group], turned: bool) -> DenseForms:
+    def _dense(self, groups: _Groups, turned: bool) -> DenseForms:
         """Return the densities as kernels take them, group by group."""
         if self.rows.complete:
             return self._plainly
-        pairs = tuple((group.first, group.many) for group in groups)
-        key, normal = (turned, pairs), self._normal if turned else None
+        key, normal = (turned, groups.key), self._normal if turned else None
         if key not in self._laid:
             squares = self._squares if normal is None else normal.bordered()
-            each = [np.moveaxis(squares[c : c + many], 0, -1).ravel() for c, many in pairs]
+            if np.all(groups.many == 1):
+                each = [squares[groups.first].ravel()]
+            else:
+                pairs = zip(groups.first.tolist(), groups.many.tolist(), strict=True)
+                each = [np.moveaxis(squares[c : c + many], 0, -1).ravel() for c, many in pairs]
             each.append(np.zeros(LANES))  # rows are read by eights
             laid = aligned(sum(map(len, each)), squares.dtype)
             self._laid[key] = np.concatenate(each, out=laid)
@@ -487,12 +639,12 @@ class Conditioned:
 
     def moments(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return Σ over rows of weight · E[z zᵀ | observed cells]; (configurations, n + 1, n + 1)."""
+        if self._plain:
+            return self._plain_moments(weights)
         mine = weights if self.rows.complete else weights[self.rows.order]
-        sorted_ = np.ascontiguousarray(mine.T)
-        counted = [self._counted(c, sorted_[self.columns[c]]) for c in range(len(self.forms.root))]
-        groups = [part for group in self._groups for part in self._thinned(group, counted)]
+        sorted_ = np.array(mine.T, order="C")
         out = np.zeros((len(self.forms.root), *[self.rows.sorted.shape[1]] * 2))
-        for some, turned in self._parted(groups):
+        for some, turned in self._parted(self._weighing(sorted_)):
             sums, lost = self._added(some, turned, sorted_)
             out += self._normal.unfolded(sums) if turned and self._normal else sums
             for c, again in lost:
@@ -500,12 +652,13 @@ class Conditioned:
         return out
 
     def _added(
-        self, groups: Sequence[_Group], turned: bool, weights: NDArray[np.float64]
+        self, groups: _Groups, turned: bool, weights: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], list[tuple[int, NDArray[np.int64]]]]:
         """Return what kernels add up, and the rows that lost their digits, by configuration."""
         tasks, dense = self.rows.tasks(groups), self._dense(groups, turned)
         known = self.rows.turned if turned else self.rows.known
-        n, most = self.rows.sorted.shape[1], max((group.many for group in groups), default=1)
+        kept = NOTHING_KEPT if turned else self._means
+        n, most = self.rows.sorted.shape[1], int(groups.many.max(initial=1))
         wide, lost = wide_for(n), np.zeros((most, len(tasks.places)), dtype=bool)
         parts = aligned(int(tasks.many.sum()) * wide * wide, np.dtype(np.float64)).reshape(-1, wide * wide)
         parts[:] = 0.0
@@ -513,14 +666,16 @@ class Conditioned:
             tasks,
             turned,
             lambda first, last, room: add_moments(
-                known, dense, tasks, first, last, self.columns, weights, lost, parts, room, turned
+                known, kept, dense, tasks, first, last, self.columns, weights, lost, parts, room, turned
             ),
         )
         each = np.repeat(tasks.density - tasks.slot, tasks.many) + np.arange(len(parts))
-        out = np.zeros((len(self.forms.root), wide, wide))
-        for c, part in zip(each.tolist(), parts.reshape(len(parts), wide, wide), strict=True):
-            out[c] += part
-        out = np.ascontiguousarray(out[:, HEAD : HEAD + n, HEAD : HEAD + n])
+        out = np.zeros((len(self.forms.root), n, n))
+        sums = parts.reshape(len(parts), wide, wide)[:, HEAD : HEAD + n, HEAD : HEAD + n]
+        if len(parts) and np.all(np.diff(each) > 0):
+            out[each] = sums
+        else:
+            np.add.at(out, each, sums)
         if not lost.any():
             return out, []
         first = np.repeat(tasks.density, tasks.last - tasks.first)
@@ -546,37 +701,33 @@ def _some(one: NDArray[np.int64] | None) -> bool:
     return one is not None
 
 
-def _tasks(groups: Sequence[_Group], shape: tuple[int, int]) -> Tasks:
+def _tasks(groups: _Groups, shape: tuple[int, int]) -> Tasks:
     """Return the rows of every group of configurations, cut into tasks by their number alone."""
     rows, width = shape
-    everything = np.arange(rows)
-    mine = [everything if group.places is None else group.places for group in groups]
-    least = max(TASK // max((group.many for group in groups), default=1), BLOCK)
+    least = max(TASK // int(groups.many.max(initial=1)), BLOCK)
     size = max(least, -(-rows // (TASKS * BLOCK)) * BLOCK)
-    cut, at, square, slot = [], 0, 0, 0
-    for group, some in zip(groups, mine, strict=True):
-        for begin in range(0, len(some), size):
-            end = at + min(begin + size, len(some))
-            cut.append((group.first, group.many, at + begin, end, square, slot))
-            slot += group.many
-        at += len(some)
-        square += group.many * width**2
-    parts = np.array(cut, dtype=np.int64).reshape(-1, 6).T.copy()
-    return Tasks._make([*parts, np.concatenate([everything[:0], *mine])])
+    parts = -(-np.diff(groups.edge) // size)  # tasks of each group
+    own = np.repeat(np.arange(len(parts)), parts)
+    first = groups.edge[own] + size * (np.arange(len(own)) - np.repeat(np.cumsum(parts) - parts, parts))
+    last, many = np.minimum(first + size, groups.edge[own + 1]), groups.many[own]
+    square = ((np.cumsum(groups.many) - groups.many) * width**2)[own]
+    return Tasks(groups.first[own], many, first, last, square, np.cumsum(many) - many, groups.places)
 
 
 def _dense(forms: Forms) -> DenseForms:
     """Return densities as kernels take them, without their squares."""
     c, k, n = forms.root.shape
-    blocks = -(-k // LANES)
-    turned = aligned(c * n * blocks * LANES, np.dtype(np.float64)).reshape(c, n, blocks * LANES)
-    turned[:, :, k:] = 0.0
-    turned[:, :, :k] = np.swapaxes(forms.root, 1, 2)
-    used = (turned != 0).reshape(c, n, blocks, LANES).any(axis=3)
-    reach = np.stack([used.argmax(axis=1), n - used[:, ::-1].argmax(axis=1)], axis=-1)
-    reach[~used.any(axis=1)] = 0
+    tiles = -(-k // TILE)
+    turned = aligned(c * tiles * n * TILE, np.dtype(np.float64)).reshape(c, tiles, n, TILE)
+    whole = np.zeros((c, tiles * TILE, n))
+    whole[:, :k] = forms.root
+    turned[:] = whole.reshape(c, tiles, TILE, n).swapaxes(2, 3)
+    used = (turned != 0).any(axis=3)
+    reach = np.stack([used.argmax(axis=2), n - used[:, :, ::-1].argmax(axis=2)], axis=-1)
+    reach[~used.any(axis=2)] = 0
     constant = np.ascontiguousarray(forms.constant)
-    return DenseForms(turned.ravel(), reach.astype(np.int64), constant, np.zeros(0))
+    flat = reach.astype(np.int64).ravel()
+    return DenseForms(turned.ravel(), flat, np.array([tiles], dtype=np.int64), constant, np.zeros(0))
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import count, islice
 from math import prod
+from operator import add
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -67,7 +68,7 @@ class StandIn:
     def summed(self, unit: Unit, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return (rows, *sizes) summed down to (rows, the unit's configurations)."""
         others = tuple(k + 1 for k, v in enumerate(self.parents) if v not in unit.open_core)
-        summed = weights.sum(axis=others)
+        summed = weights.sum(axis=others) if others else weights
         return np.asarray(summed.reshape(len(weights), prod(summed.shape[1:])))
 
 
@@ -332,9 +333,9 @@ class MixedRows:
         conditioned, logs, scales = [], [], []
         for stand_in in self.stand_ins:
             mine = [unit.rows.under(unit.forms(vector)) for unit in stand_in.units]
-            log = np.zeros((len(self.codes), *stand_in.sizes))
-            for unit, rows in zip(stand_in.units, mine, strict=True):
-                log = log + stand_in.spread(unit, self.log_densities(unit, rows))
+            each = zip(stand_in.units, mine, strict=True)
+            parts = [stand_in.spread(unit, self.log_densities(unit, rows)) for unit, rows in each]
+            log = reduce(add, parts)  # the first unit's has all sizes
             conditioned.append(mine)
             logs.append(log.reshape(len(log), prod(stand_in.sizes)))
             top = logs[-1].max(axis=1)  # −∞ outside all bounds: for the engine to refuse
@@ -380,6 +381,8 @@ class MixedRows:
         for stand_in, weights, log in zip(self.stand_ins, self._weights(counts), seen.log, strict=True):
             if stand_in.parents:
                 flat = weights.reshape(log.shape)
+                if flat.all():
+                    continue
                 best = np.take_along_axis(flat, log.argmax(axis=1)[:, None], axis=1)[:, 0]
                 if np.any((best == 0) & (self.weights > 0)):
                     return True

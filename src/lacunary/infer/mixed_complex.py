@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunary.infer.gaussian import GaussianRows
 from lacunary.infer.leaf import LeafPosed
 from lacunary.infer.mixed import LOWEST, MixedRows, StandIn
 from lacunary.infer.unit import LeafUnit, Unit
@@ -22,6 +24,9 @@ from lacunary.infer.unit import LeafUnit, Unit
 __all__ = ["complex_expect", "complex_log_evidence"]
 
 LOG_2PI = float(np.log(2.0 * np.pi))
+
+KEPT = 2**21
+"""Numbers up to which a configuration's rows keep their matrices."""
 
 Complex = NDArray[Any]
 
@@ -38,7 +43,7 @@ def complex_expect(prepared: MixedRows, vectors: Complex) -> tuple[Complex, Comp
     """
     layout, tables = prepared.dag.layout, prepared.dag.layout.tables
     scales = prepared.see(vectors[0].real).scale
-    seen = [[[_rows(u, v) for u in s.units] for s in prepared.stand_ins] for v in vectors]
+    seen = _all_rows(prepared, vectors)
     swept = prepared.inner.expect(_inner(prepared, vectors, seen, scales))
     counts, log = swept.counts, swept.log_likelihood
     statistics = np.zeros((len(vectors), layout.statistics_size), dtype=np.complex128)
@@ -56,7 +61,7 @@ def complex_expect(prepared: MixedRows, vectors: Complex) -> tuple[Complex, Comp
 def complex_log_evidence(prepared: MixedRows, vectors: Complex) -> Complex:
     """Return the log-density of each row's observed cells; (vectors, rows of the table)."""
     scales = prepared.see(vectors[0].real).scale
-    seen = [[[_rows(u, v) for u in s.units] for s in prepared.stand_ins] for v in vectors]
+    seen = _all_rows(prepared, vectors)
     out = np.asarray(prepared.inner.log_evidence(_inner(prepared, vectors, seen, scales)))
     for k, mine in enumerate(seen):
         out[k] += (_outside(prepared, mine, scales) + prepared.shift)[prepared.inverse]
@@ -64,66 +69,145 @@ def complex_log_evidence(prepared: MixedRows, vectors: Complex) -> Complex:
 
 
 @dataclass(frozen=True, eq=False)
-class _Rows:
-    """Rows of a unit at one vector: for each configuration z with the holes' means, and their covariances.
+class _Part:
+    """A configuration's rows at one vector.
 
-    ``log`` is (rows, columns), as `Conditioned.log_evidence`.
+    Attributes
+    ----------
+    places
+        Where they stand among the sorted rows.
+    z
+        (1, x) with the holes' means.
+    log
+        Their log-densities.
+    starts
+        The first row of each pattern of holes that occurs.
+    covariances
+        For every number of holes: which of these patterns have so many, their holes, (patterns, holes), and
+        the holes' covariances.
+    still
+        Whether parameters are real, so that many vectors have it in common.
     """
 
+    places: NDArray[np.int64]
+    z: Complex
+    log: Complex
+    starts: NDArray[np.int64]
+    covariances: list[tuple[NDArray[np.int64], NDArray[np.int64], Complex]]
+    still: bool
+
+    @cached_property
+    def squares(self) -> NDArray[np.float64] | None:
+        """E[z zᵀ] of each row, flat, where parameters are real; None where that is too much to keep."""
+        rows, width = self.z.shape
+        if self.z.imag.any() or rows * width**2 > KEPT:
+            return None
+        each = self.z.real[:, :, None] * self.z.real[:, None, :]
+        pattern = np.repeat(np.arange(len(self.starts)), np.diff(self.starts, append=rows))
+        for patterns, holes, covariance in self.covariances:
+            place = np.full(len(self.starts), -1)
+            place[patterns] = np.arange(len(patterns))
+            mine = np.flatnonzero(place[pattern] >= 0)
+            own = place[pattern[mine]]
+            each[mine[:, None, None], holes[own][:, :, None], holes[own][:, None, :]] += covariance.real[own]
+        return np.asarray(each.reshape(rows, width**2))
+
+    def moment(self, weight: NDArray[Any]) -> Complex:
+        """Return Σ weight · E[z zᵀ | observed cells]; (n + 1, n + 1)."""
+        if self.still and self.squares is not None:
+            flat = weight.real @ self.squares + 1j * (weight.imag @ self.squares)
+            return np.asarray(flat.reshape(self.z.shape[1], -1))
+        moment = self.z.T @ (weight[:, None] * self.z)
+        mass = np.add.reduceat(weight, self.starts) if len(self.starts) else weight
+        for patterns, holes, covariance in self.covariances:
+            added = mass[patterns][:, None, None] * covariance
+            np.add.at(moment, (holes[:, :, None], holes[:, None, :]), added)
+        return np.asarray(moment)
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Rows of a unit at one vector, by configuration; ``log`` is (rows, columns), as `Conditioned`'s."""
+
     unit: Unit
-    places: list[NDArray[np.int64]]
-    z: list[Complex]
-    covariance: list[list[tuple[slice, NDArray[np.int64], Complex]]]
+    parts: list[_Part]
     log: Complex
 
     @classmethod
-    def of(cls, unit: Unit, vector: Complex) -> _Rows:
+    def of(cls, unit: Unit, vector: Complex, beside: _Rows | None = None) -> _Rows:
+        """Return a unit's rows, given those ``beside`` at the same real parts: few configurations differ."""
         root, constant = _roots(unit, vector)
         rows = unit.rows
+        moved = np.ones(len(root), dtype=bool)
+        if beside is not None:
+            moved = (root.imag != 0).any(axis=(1, 2)) | (constant.imag != 0)
+            if not moved.any():
+                return beside
         columns, width = rows.placed(len(root))
-        log = np.full((len(rows), width), -np.inf, dtype=np.complex128)
-        places, filled, covariances = [], [], []
-        for c, a in enumerate(root):
-            chosen = None if rows.allowed is None else rows.allowed[c]
-            place = np.arange(len(rows)) if chosen is None else chosen
-            z = rows.sorted[place].astype(np.complex128)
-            square, extra, spreads = a.T @ a, np.zeros(len(place), dtype=np.complex128), []
-            for pattern in rows.patterns:
-                here = slice(*np.searchsorted(place, [pattern.first, pattern.last]))
-                if len(pattern.holes) and here.start < here.stop:
-                    covariance, extra[here] = _integrated(square, pattern.holes)
-                    slope = -covariance @ square[pattern.holes]
-                    slope[:, pattern.holes] = 0.0
-                    part = z[here]
-                    part[:, pattern.holes] = part @ slope.T
-                    spreads.append((here, pattern.holes, covariance))
-            value = constant[c] + extra - 0.5 * ((z @ a.T) ** 2).sum(axis=1)
-            log[rows.order[place], columns[c]] = value
-            places.append(place)
-            filled.append(z)
-            covariances.append(spreads)
-        return cls(unit, places, filled, covariances, log)
+        log = (
+            np.full((len(rows), width), -np.inf, dtype=np.complex128) if beside is None else beside.log.copy()
+        )
+        parts = []
+        for c in range(len(root)):
+            if beside is not None and not moved[c]:
+                parts.append(beside.parts[c])
+                continue
+            part = _part(
+                rows, None if rows.allowed is None else rows.allowed[c], root[c], constant[c], beside is None
+            )
+            log[rows.order[part.places], columns[c]] = part.log
+            parts.append(part)
+        return cls(unit, parts, log)
 
     def moments(self, weights: NDArray[Any]) -> Complex:
         """Return Σ weight · E[z zᵀ | observed cells]; (configurations, n + 1, n + 1)."""
         rows = self.unit.rows
-        columns, _ = rows.placed(len(self.z))
-        out = []
-        for c, (place, z, spreads) in enumerate(zip(self.places, self.z, self.covariance, strict=True)):
-            weight = weights[rows.order[place], columns[c]]
-            moment = z.T @ (weight[:, None] * z)
-            for here, holes, covariance in spreads:
-                moment[np.ix_(holes, holes)] += weight[here].sum() * covariance
-            out.append(moment)
-        return np.array(out)
+        columns, _ = rows.placed(len(self.parts))
+        each = zip(self.parts, columns, strict=True)
+        return np.array([part.moment(weights[rows.order[part.places], column]) for part, column in each])
 
 
-def _rows(unit: Unit, vector: Complex) -> _Either:
-    """Return a unit's rows at one vector."""
+def _part(
+    rows: GaussianRows, chosen: NDArray[np.int64] | None, a: Complex, constant: complex, still: bool
+) -> _Part:
+    """Return some of the sorted rows, or all, under one density."""
+    places = np.arange(len(rows)) if chosen is None else chosen
+    z, extra, square = rows.sorted[places].astype(np.complex128), np.zeros(len(places), complex), a.T @ a
+    edges = np.searchsorted(places, [*(p.first for p in rows.patterns), len(rows)])
+    present = np.flatnonzero(np.diff(edges))
+    starts, lengths = edges[present], np.diff(edges)[present]
+    count = np.array([len(rows.patterns[p].holes) for p in present], dtype=np.int64)
+    covariances = []
+    for many in np.unique(count[count > 0]).tolist():
+        mine = np.flatnonzero(count == many)
+        holes = np.array([rows.patterns[p].holes for p in present[mine]])
+        covariance, log = _integrated(square, holes)
+        slope = -covariance @ square[holes]
+        np.put_along_axis(slope, np.broadcast_to(holes[:, None, :], covariance.shape), 0.0, axis=2)
+        own = np.repeat(np.arange(len(mine)), lengths[mine])
+        here = np.flatnonzero(np.repeat(count == many, lengths))
+        extra[here] = log[own]
+        z[here[:, None], holes[own]] = np.einsum("rhn,rn->rh", slope[own], z[here])
+        covariances.append((mine, holes, covariance))
+    value = constant + extra - 0.5 * ((z @ a.T) ** 2).sum(axis=1)
+    return _Part(places, z, value, starts, covariances, still)
+
+
+def _rows(unit: Unit, vector: Complex, beside: _Either | None = None) -> _Either:
+    """Return a unit's rows at one vector, given those at another with the same real parts."""
     if isinstance(unit, LeafUnit):
         conditioned = unit.rows.under(unit.forms(vector))
         return _LeafRows(conditioned, conditioned.log_evidence())
-    return _Rows.of(unit, vector)
+    assert not isinstance(beside, _LeafRows)
+    return _Rows.of(unit, vector, beside)
+
+
+def _all_rows(prepared: MixedRows, vectors: Complex) -> list[list[list[_Either]]]:
+    """Return the rows of every stand-in's units at each vector."""
+    units = [stand_in.units for stand_in in prepared.stand_ins]
+    base = [[_rows(u, vectors[0].real.astype(np.complex128)) for u in some] for some in units]
+    each = [list(zip(some, known, strict=True)) for some, known in zip(units, base, strict=True)]
+    return [[[_rows(u, vector, known) for u, known in pairs] for pairs in each] for vector in vectors]
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,12 +239,12 @@ def _roots(unit: Unit, vector: Complex) -> tuple[Complex, Complex]:
     return root, constant
 
 
-def _integrated(square: Complex, holes: NDArray[np.int64]) -> tuple[Complex, complex]:
-    """Return the holes' covariance, and what integrating them out adds to the log-density."""
-    block = square[np.ix_(holes, holes)]
+def _integrated(square: Complex, holes: NDArray[np.int64]) -> tuple[Complex, Complex]:
+    """Return covariances of patterns of holes, and what integrating them out adds to log-densities."""
+    block = square[holes[:, :, None], holes[:, None, :]]
     sign, size = np.linalg.slogdet(block)
-    log = 0.5 * (len(holes) * LOG_2PI - size - np.log(sign))
-    return np.asarray(np.linalg.inv(block)), complex(log)
+    log = 0.5 * (holes.shape[1] * LOG_2PI - size - np.log(sign))
+    return np.asarray(np.linalg.inv(block)), np.asarray(log)
 
 
 def _logs(stand_in: StandIn, mine: list[_Either]) -> Complex:

@@ -13,15 +13,22 @@ from lacunary.budget import budgeted
 from lacunary.data.schema import Label, Schema
 from lacunary.data.table import HOLE, Table, code_dtype
 from lacunary.errors import ImpossibleRowError, ParameterError, SchemaError
+from lacunary.exactness import announced
 from lacunary.infer.answers import as_table, check_rows_drawn
 from lacunary.infer.mixture_answers import MixtureAnswers
 from lacunary.infer.network import Network
+from lacunary.infer.parallel import in_runs
+from lacunary.kernels.shares import ROWS, share_out
 from lacunary.maths import special
+from lacunary.maths.drawn import DrawnNumber, shares_with_error, sum_with_error, with_errors_of
 from lacunary.registry import borrow
 
 __all__ = ["Mixture", "Noise", "shared_out"]
 
 Array = NDArray[np.float64]
+
+SECONDS = 1.5e-9
+"""What it takes to share a row out to one component; the row itself takes three times as long."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,24 +156,46 @@ class Mixture(MixtureAnswers):
         logs = [component.log_probability(rows) for component in self.components]
         logs += [self.noise.log_density(rows)] if self.noise is not None else []
         with np.errstate(divide="ignore"):
-            return np.asarray(np.stack(logs, axis=1) + np.log(self.weights))
+            found = np.asarray(np.stack(logs, axis=1) + np.log(self.weights))
+        return with_errors_of(found, logs)
 
-    def log_probability(self, table: Any) -> Array:
-        """Return the log-density of each row's observed cells, in nats; (rows,)."""
-        return np.asarray(special.logsumexp(self.log_densities(table), axis=1))
+    @announced
+    def log_probability(self, table: Any, *, exact: bool = False) -> Array:
+        """Return the log-density of each row's observed cells, in nats; (rows,).
 
-    def log_likelihood(self, table: Any) -> float:
-        """Return Σ over rows of weight · log-density of the observed cells, in nats."""
+        Where exact inference does not fit it is estimated by Gibbs chains and has an ``error``, which an
+        `ApproximationWarning` announces; with ``exact=True`` it is refused with a `TooWideError`.
+        """
+        logs = self.log_densities(table)
+        found = np.asarray(special.logsumexp(np.asarray(logs), axis=1))
+        return sum_with_error(found, logs, found[:, None])
+
+    @announced
+    def log_likelihood(self, table: Any, *, exact: bool = False) -> float:
+        """Return Σ over rows of weight · log-density of the observed cells, in nats.
+
+        It may have an ``error``, as `log_probability` may, taken for independent in rows that differ.
+        """
         rows = as_table(table, self.schema)
-        return float(rows.weights @ self.log_probability(rows))
+        logs = self.log_probability(rows)
+        found, error = float(rows.weights @ np.asarray(logs)), getattr(logs, "error", None)
+        if error is None:
+            return found
+        alike = rows.distinct  # what was drawn of equal rows is the same
+        return DrawnNumber(found, float(np.sqrt(alike.weights**2 @ error[alike.first] ** 2)))
 
-    def responsibilities(self, table: Any) -> Array:
-        """Return the probability that each row came from each component; (rows, components)."""
-        shares, log = shared_out(self.log_densities(table))
+    @announced
+    def responsibilities(self, table: Any, *, exact: bool = False) -> Array:
+        """Return the probability that each row came from each component; (rows, components).
+
+        They may have an ``error``, as `log_probability` may.
+        """
+        logs = self.log_densities(table)
+        shares, log = shared_out(logs)
         if np.any(np.isneginf(log)):
             row = int(np.argmin(log))
             raise ImpossibleRowError(f"row {row + 1} has probability zero under every component")
-        return shares
+        return shares_with_error(shares, logs)
 
     @budgeted
     def sample(
@@ -201,19 +230,21 @@ class Mixture(MixtureAnswers):
         return np.asarray(self.responsibilities(as_table(columns, self.schema.reveal()))[0])
 
 
-def shared_out(log_densities: ArrayLike) -> tuple[Array, Array]:
+def shared_out(log_densities: ArrayLike, added: Array | None = None) -> tuple[Array, Array]:
     """Return each component's share in each row, and the rows' log-densities; (rows, components), (rows,).
 
-    A row of density zero everywhere is shared evenly.
+    What is ``added`` to each component's log-densities is (components,). A row of density zero everywhere is
+    shared evenly.
     """
     logs = np.ascontiguousarray(
         np.asarray(log_densities, dtype=np.float64).T
     )  # components are few, rows many
-    top = logs.max(axis=0)
-    known = np.isfinite(top)
-    shares = np.exp(logs - np.where(known, top, 0.0))
-    if not known.all():
-        shares[:, ~known] = 1.0
-    total = shares.sum(axis=0)
-    shares /= total
-    return shares.T, np.where(known, top + np.log(total), top)
+    many, rows = logs.shape
+    shares, told = np.empty((many, rows)), np.empty(rows)
+    plus = np.zeros(many) if added is None else added
+
+    def some(run: range) -> None:
+        share_out(logs, plus, run.start * ROWS, min(run.stop * ROWS, rows), np.empty(3 * ROWS), shares, told)
+
+    in_runs(some, -(-rows // ROWS), seconds=rows * (many + 3) * SECONDS)
+    return shares.T, told

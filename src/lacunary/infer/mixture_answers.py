@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 from lacunary.data.schema import Label, Schema
 from lacunary.data.table import HOLE, Table
 from lacunary.errors import ImpossibleRowError, SchemaError
+from lacunary.exactness import announced
 from lacunary.family.distribution import Answer, Distribution, NormalMixture
 from lacunary.family.joint import JointMixture
 from lacunary.infer.answers import Answers, Target, as_table
 from lacunary.infer.complete import completed
 from lacunary.infer.intervene import check_do
+from lacunary.maths.drawn import DrawnArray, error_of, shares_with_error, with_error, with_errors_of
 
 if TYPE_CHECKING:
     from lacunary.infer.mixture import Noise
@@ -49,40 +51,52 @@ class MixtureAnswers:
         """The variables."""
         raise NotImplementedError
 
-    def responsibilities(self, table: Any) -> Array:
+    def responsibilities(self, table: Any, *, exact: bool = False) -> Array:
         """Return the probability that each row came from each component; (rows, components)."""
         raise NotImplementedError
 
+    @announced
     def query(
         self,
         *targets: str,
         given: Mapping[str, Label] | None = None,
         do: Mapping[str, Label] | None = None,
+        exact: bool = False,
     ) -> Answer:
         """Return the joint `Distribution` of some discrete variables given the states or values of others.
 
         Of a continuous variable, asked about alone, it is a `NormalMixture`, and of several variables, some
         of them continuous, a `JointMixture`. ``do`` sets variables from
-        outside in every component, whose weights it leaves; see `Network.query`.
+        outside in every component, whose weights it leaves, and ``exact=True`` refuses what does not fit
+        exact inference; see `Network.query`.
         """
         asked: Target = targets[0] if len(targets) == 1 else targets
         mass = self._log_masses(given or {}, do)
         if not np.isfinite(mass.max()):
             raise ImpossibleRowError(f"what is given has probability zero: {dict(given or {})}")
-        shares = np.exp(mass - mass.max()) / np.exp(mass - mass.max()).sum()
+        logs = np.asarray(mass)
+        shares = np.exp(logs - logs.max()) / np.exp(logs - logs.max()).sum()
         used = np.flatnonzero(shares > 0)
         answers = [self._one(int(c), asked, given, do) for c in used]
         if isinstance(answers[0], JointMixture):
             return JointMixture.mixed(shares[used].tolist(), answers)
         one = np.zeros(1, dtype=np.int64)
-        found = added([part_of(told, shares[c : c + 1], one) for c, told in zip(used, answers, strict=True)])
+        parts = [part_of(told, shares[c : c + 1], one) for c, told in zip(used, answers, strict=True)]
+        found = added(parts, shares_with_error(shares, mass)[None, used])
         if isinstance(found, NormalMixture):
             return found[0]
-        return Distribution(tuple(self.schema[name] for name in targets), found[0])
+        return Distribution.of([self.schema[name] for name in targets], found[0])
 
-    def probability(self, given: Mapping[str, Label], do: Mapping[str, Label] | None = None) -> float:
+    @announced
+    def probability(
+        self, given: Mapping[str, Label], do: Mapping[str, Label] | None = None, *, exact: bool = False
+    ) -> float:
         """Return the probability of these states together, or their density, once ``do`` is set."""
-        return float(np.exp(self._log_masses(given, do)).sum())
+        mass = self._log_masses(given, do)
+        every = np.exp(np.asarray(mass))
+        noise = getattr(mass, "error", None)
+        error = None if noise is None else float(np.sqrt((every**2 * noise**2).sum()))
+        return cast(float, with_error(float(every.sum()), error))
 
     def _log_masses(self, given: Mapping[str, Label], do: Mapping[str, Label] | None) -> Array:
         """Return log weight + log p(given | component) for each component, once ``do`` is set."""
@@ -90,7 +104,7 @@ class MixtureAnswers:
         logs = [component.log_density(given, do) for component in self.components]
         logs += [float(self.noise.log_density(self._row(given))[0])] if self.noise is not None else []
         with np.errstate(divide="ignore"):
-            return np.asarray(np.array(logs) + np.log(self.weights))
+            return with_errors_of(np.asarray(np.array(logs) + np.log(self.weights)), logs)
 
     def _row(self, known: Mapping[str, Label]) -> Table:
         """Return what is known as a table of one row."""
@@ -109,24 +123,29 @@ class MixtureAnswers:
             if len(names) > 1 and not all(self.schema[name].discrete for name in names):
                 return self._unrelated(row, names)
             return self._uniform(row, asked)
-        answer = self.components[c].query(*names, given=given, do=do)
+        answer: Any = self.components[c].query(*names, given=given, do=do)
         if isinstance(answer, JointMixture):
             return answer
         if isinstance(answer, NormalMixture):
             return answer[None]
-        return answer.probabilities[None]
+        if answer.error is None:
+            return answer.probabilities[None]
+        return DrawnArray(answer.probabilities[None], answer.error[None])
 
-    def posterior(self, table: Any, targets: Sequence[Target] | None = None) -> dict[Target, Any]:
+    @announced
+    def posterior(
+        self, table: Any, targets: Sequence[Target] | None = None, *, exact: bool = False
+    ) -> dict[Target, Any]:
         """Return the posterior of variables, or of sets of them, in every row; see `Answers.posterior`."""
         rows = as_table(table, self.schema)
         chosen: Sequence[Target] = self.schema.names if targets is None else targets
         shares = self.responsibilities(rows)
         parts: dict[Target, list[Any]] = {target: [] for target in chosen}
-        for c, share in enumerate(shares.T):
+        for c, share in enumerate(np.asarray(shares).T):
             where = np.flatnonzero(share > 0)  # to the others a row may be impossible
             for target, answer in self._told(c, rows.take(where), chosen).items():
                 parts[target].append(part_of(answer, share, where))
-        return {target: added(answers) for target, answers in parts.items()}
+        return {target: added(answers, shares) for target, answers in parts.items()}
 
     def _told(self, c: int, rows: Table, targets: Sequence[Target]) -> dict[Target, Any]:
         """Return the posterior under one component, the noise being the last."""
@@ -189,13 +208,34 @@ def part_of(answer: Any, share: Array, where: NDArray[np.int64]) -> Any:
     """Return the answer about some rows as part of one about all rows, weighted by the shares."""
     if isinstance(answer, NormalMixture):
         return answer.among(share, where)
+    weight = share[where].reshape(-1, *[1] * (answer.ndim - 1))
     out = np.zeros((len(share), *answer.shape[1:]))
-    out[where] = answer * share[where].reshape(-1, *[1] * (answer.ndim - 1))
-    return out
+    out[where] = np.asarray(answer) * weight
+    if (error := getattr(answer, "error", None)) is None:
+        return out
+    noise = np.zeros_like(out)
+    noise[where] = error * weight
+    return DrawnArray(out, noise)
 
 
-def added(answers: Sequence[Any]) -> Any:
-    """Return weighted answers added up; those of a continuous variable stand side by side."""
+def added(answers: Sequence[Any], shares: Array) -> Any:
+    """Return answers weighted by shares, (rows, answers), added up; normals stand side by side.
+
+    The error is that of the answers and, as far as these differ, of the shares, whose errors go together.
+    """
     if isinstance(answers[0], NormalMixture):
         return NormalMixture.mixed(answers)
-    return np.asarray(sum(answers))
+    parts = [np.asarray(answer) for answer in answers]
+    found = np.asarray(sum(parts))
+    if all(getattr(each, "error", None) is None for each in (shares, *answers)):
+        return found
+    square, moved = np.zeros_like(found), np.zeros_like(found)
+    for c, answer in enumerate(answers):
+        share, off = (
+            np.asarray(each)[:, c].reshape(-1, *[1] * (found.ndim - 1)) for each in (shares, error_of(shares))
+        )
+        square += error_of(answer) ** 2
+        moved += np.where(share > 0, off / np.where(share > 0, share, 1.0), 0.0) * abs(
+            parts[c] - share * found
+        )
+    return DrawnArray(found, np.sqrt(square + moved**2))

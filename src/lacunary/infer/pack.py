@@ -29,6 +29,7 @@ from lacunary.infer.shape import (
     Nodes,
     distinct,
     flat,
+    is_large,
     lengths_of,
     list_sums,
     refuse,
@@ -36,13 +37,15 @@ from lacunary.infer.shape import (
     sort_nodes,
     starts,
 )
-from lacunary.kernels.arena import Arena, arena_of_cells, arena_of_kinds, cells_of, kinds_of
+from lacunary.kernels.arena import Arena, arena_of_cells, cells_of, kinds_of
 from lacunary.kernels.cell import Kinds, Spots
 from lacunary.kernels.divide import Divided, divide_rows
+from lacunary.kernels.folded import fold, unfold
 from lacunary.kernels.lanes import LANES
 from lacunary.kernels.lone import TOGETHER
 from lacunary.kernels.pack import Slab, lay_rows
 from lacunary.kernels.shown import Shown, count_shown
+from lacunary.kernels.spans import notes
 from lacunary.kernels.trace import Forest, Scopes
 from lacunary.model.dag import Dag
 
@@ -52,9 +55,10 @@ CHUNK_WORK, CHUNKS = 2_000_000, 4
 """Operations, about a nanosecond each, that make a chunk worth handing out; and how many chunks there are
 before they grow instead: within a chunk rows share cells, so few large ones do less work than many small."""
 
-PLACES = 32
-"""Operations that a chunk has at least for every place there is: it counts into places of its own, which are
-cleared before and added up afterwards."""
+PLACES, MANY, MOST = 128, 16, 2**25
+"""Operations that a chunk has at least for every place there is, as it counts into places of its own, which
+are cleared before and added up afterwards; and how many it has for each where that would be more than the
+last."""
 
 RUN = 2**14
 """Rows that are divided into islands together; others are at the same time."""
@@ -73,6 +77,10 @@ WIDE = 2**22
 FAR = 8 * 2**31
 """Bytes of working memory that can be reached: places in it are 32-bit numbers."""
 
+MANY_CELLS, LARGE = 2048, 4
+"""Cells from which on a chunk is folded if it takes so many times the bytes of the rows' codes. Fewer are
+swept in too short a time."""
+
 CELL, LINK, ENTRY = 128, 16, 4
 """Bytes that a node takes at most while it is laid out, each of its scopes, and an entry of a table."""
 
@@ -87,32 +95,40 @@ class Chunk:
         Which of the packed rows these are.
     kinds_arena
         What the cells are made of, in one piece, which the chunks of a stretch share; see `kinds`.
-    arena, weight
-        The cells in one piece, as a sweep takes them, and their weights.
+    cells, weight
+        The cells in one piece, as a sweep takes them or `folded`, and their weights.
     value_room, shared_room, largest
-        How much working memory there must be, and how many numbers a cell has at most.
+        How much working memory there must be, and how many numbers a cell has at most, or notes.
     lanes
         How many parameter vectors are swept together at most.
     lone
         Whether `sweep_lone` can do it under one vector.
+    folded
+        Whether the cells are kept in few bytes, and laid out in full where they are asked for.
     """
 
     rows: slice
     kinds_arena: Arena
-    arena: Arena
+    cells: Arena
     weight: NDArray[np.float64]
     value_room: int
     shared_room: int
     largest: int
     lanes: int = LANES
     lone: bool = False
+    folded: bool = False
+
+    @property
+    def arena(self) -> Arena:
+        """The cells in one piece, as a sweep takes them."""
+        return unfold(self.kinds_arena, self.cells, self.weight) if self.folded else self.cells
 
     @cached_property
     def kinds(self) -> Kinds:
         """What the cells are made of, as views of its arena."""
         return kinds_of(self.kinds_arena)
 
-    @cached_property
+    @property
     def _cells(self) -> tuple[Slab, Spots]:
         return cells_of(self.arena, self.weight)
 
@@ -190,7 +206,7 @@ class Recipe:
         nodes = sort_nodes(
             self.dag, self.ground.scopes, factors, forest, separate=separate, budget=self.budget
         )
-        kinds_arena, first = arena_of_kinds(nodes.kinds), cuts[0].start
+        kinds_arena, first = nodes.arena, cuts[0].start
         many = (
             lengths_of(forest.node_start),
             by_island(lengths_of(forest.scope_start), forest).astype(np.int64),
@@ -297,6 +313,8 @@ class Packed:
 
 
 def _weighed_chunk(chunk: Chunk, weights: NDArray[np.float64]) -> Chunk:
+    if not len(chunk.weight):  # of rows without holes
+        return chunk
     slab = chunk.slab
     of_roots = np.repeat(weights, lengths_of(slab.root_start))
     weight = np.bincount(slab.root, of_roots, minlength=len(slab.kind)).astype(np.float64, copy=False)
@@ -338,7 +356,9 @@ def pack(
     summed = ever_open & _childless(dag, targets or ()) & (not whole)
     lone = whole or not grouped or targets is not None
     groups = () if lone else _groups(dag, summed, ever_open & ~summed, len(rows))
-    recipe = _kept_recipe(dag, Places(dag.layout, summed, groups), ever_open & ~summed, targets or (), budget)
+    turned = () if whole else _turned(dag, groups, summed)
+    places = Places(dag.layout, summed, groups, turned)
+    recipe = _kept_recipe(dag, places, ever_open & ~summed, targets or (), budget)
     divided = recipe.divided(rows)
     forest = recipe.traced(divided)
     size = sort_sizes(forest, recipe.ground.sizes)
@@ -389,8 +409,9 @@ def _in_stretches(
     for cuts in stretches:
         chunks, constant = recipe.lay(codes, weights, cuts)
         counted += constant
-        left -= chunks[0].kinds_arena.nbytes + sum(c.arena.nbytes + c.weight.nbytes for c in chunks)
+        left -= chunks[0].kinds_arena.nbytes + sum(c.cells.nbytes + c.weight.nbytes for c in chunks)
         kept.append(chunks if left >= 0 else None)
+        del chunks  # or those that are not kept would be there while the next are laid out
     return Packed(recipe, tuple(map(tuple, stretches)), tuple(kept), counted, codes, weights)
 
 
@@ -424,6 +445,33 @@ def _groups(
     return tuple(tuple(group) for group in found if len(group) > 1)
 
 
+def _ranks(dag: Dag) -> NDArray[np.int64]:
+    """Return where each variable stands in cliques: parents behind their children, as in families."""
+    rank = np.empty(len(dag.names), dtype=np.int64)
+    rank[list(dag.order_indices)] = np.arange(len(rank))[::-1]
+    return rank
+
+
+def _turned(
+    dag: Dag, groups: tuple[tuple[int, ...], ...], summed: NDArray[np.bool_]
+) -> tuple[tuple[int, tuple[int, ...]], ...]:
+    """Return the large tables whose parents are not in the order of cliques, with that order; see `Places`.
+
+    Tied tables, whose parents are not the same, stay as they are, and so do those of groups and those
+    with sums.
+    """
+    layout, rank, once = dag.layout, _ranks(dag), Counter(dag.layout.start)
+    grouped, found = {i for group in groups for i in group}, []
+    for i in layout.blocks:
+        parents = layout.members[i][1:]
+        order = tuple(sorted(range(len(parents)), key=lambda k: rank[parents[k]]))
+        if list(order) == sorted(order) or once[layout.start[i]] > 1 or i in grouped or summed[i]:
+            continue
+        if is_large([layout.states[i], *(layout.states[parents[k]] for k in order)]):
+            found.append((i, order))
+    return tuple(found)
+
+
 @dataclass(frozen=True, slots=True)
 class _Kept:
     """A recipe, and what it is for."""
@@ -440,7 +488,13 @@ def _kept_recipe(
     budget: int,
 ) -> Recipe:
     """Return the recipe for these open variables; the last one is kept with the graph."""
-    key = places.summed.tobytes(), places.groups, ever_open.tobytes(), tuple(map(tuple, targets))
+    key = (
+        places.summed.tobytes(),
+        places.groups,
+        places.turned,
+        ever_open.tobytes(),
+        tuple(map(tuple, targets)),
+    )
     kept: _Kept | None = dag.__dict__.get("_last_recipe")
     if kept is None or kept.key != key:
         kept = dag.__dict__["_last_recipe"] = _Kept(key, _recipe(dag, places, ever_open, targets, budget))
@@ -463,8 +517,7 @@ def _recipe(
         strides.append(tuple(int(b) for b in below[1:]))
         start.append(width)
         width += int(below[0])
-    rank = np.empty(len(sizes), dtype=np.int64)
-    rank[list(dag.order_indices)] = np.arange(len(sizes))[::-1]
+    rank = _ranks(dag)
     opened = [[v for v in scope if ever_open[v]] for scope in members]
     tree = junction_tree(opened, sizes, rank.tolist())
     scopes = Scopes(
@@ -511,7 +564,8 @@ def _parts(forest: Forest, size: NDArray[np.float64], divided: Divided, places: 
     """
     work = _up_to(by_island((3 + lengths_of(forest.scope_start)) * (size + 4), forest), divided)
     total, rows = int(work[-1]), len(work) - 1
-    parts = max(min(total // CHUNK_WORK, CHUNKS), total // max(2 * CHUNK_WORK, PLACES * places), 1)
+    enough = max(2 * CHUNK_WORK, min(PLACES * places, max(MANY * places, MOST)))
+    parts = max(min(total // CHUNK_WORK, CHUNKS), total // enough, 1)
     parts -= parts % CHUNKS if parts > CHUNKS else 0  # or else two threads, or four, would not end together
     cuts = np.searchsorted(work[1:], np.arange(1, parts) * (total / parts))
     edges = sorted({0, *cuts.tolist(), rows})
@@ -584,14 +638,25 @@ def _chunk(
         out,
     )
     slab = _trimmed(out, cells, separate)
-    spots, value_room = _spots(nodes, slab)
+    if len(nodes.kinds.span):
+        slab = _alike_together(nodes.kinds, slab)
+    spots, turns = _spots(nodes, slab)
+    value_room = turns[0] + turns[1] * turns[2]
     shared_room = int(nodes.kinds.shared[slab.kind].sum())
     largest, lone = int(nodes.kinds.size.max(initial=0)), _is_lone(nodes.kinds, slab, spots)
     alone = lone and largest >= LANES and len(slab.base) * largest >= ALONE
-    lanes = min(_lanes(recipe, nodes.kinds, value_room + 2 * shared_room), 1 if alone else LANES)
+    spare = _large_room(nodes.kinds, slab) if rows.stop - rows.start > 1 else 0
+    lanes = min(_lanes(recipe, nodes.kinds, value_room + 2 * shared_room, spare), 1 if alone else LANES)
     arena = arena_of_cells(slab, spots)
-    room_of = value_room, shared_room, largest
-    return Chunk(rows, kinds_arena, arena, slab.weight, *room_of, lanes, lone), constant
+    if len(nodes.kinds.span) and cells:
+        met = lengths_of(slab.base_start) + lengths_of(slab.child_start)
+        spans = nodes.kinds.span.reshape(-1, 4)
+        largest = max(largest, notes(int(met.max()), int((spans[:, 1] // spans[:, 3]).max())))
+    room_of, folded = (value_room + largest * lone, shared_room, largest), None
+    if not separate and cells >= MANY_CELLS and arena.nbytes + slab.weight.nbytes > LARGE * codes.nbytes:
+        folded = fold(nodes.kinds, slab, spots, arena, turns)
+    kept = arena if folded is None else folded
+    return Chunk(rows, kinds_arena, kept, slab.weight, *room_of, lanes, lone, folded is not None), constant
 
 
 def _is_lone(kinds: Kinds, slab: Slab, spots: Spots) -> bool:
@@ -600,17 +665,29 @@ def _is_lone(kinds: Kinds, slab: Slab, spots: Spots) -> bool:
     return alike and bool(kinds.own[slab.kind[0]] < 0 and spots.plain.all()) and not len(kinds.span)
 
 
-def _lanes(recipe: Recipe, kinds: Kinds, wide: int) -> int:
-    """Return how many parameter vectors a chunk is swept under together; refuse it if not even one fits."""
-    if wide * 8 > min(recipe.budget, FAR):
+def _large_room(kinds: Kinds, slab: Slab) -> int:
+    """Return how much working memory is for the values of large cells, which hardly any sweep writes to."""
+    large = lengths_of(kinds.span_start)[kinds.shape[slab.kind]] > 0
+    return int(kinds.size[slab.kind[large & (kinds.own[slab.kind] >= 0)]].sum())
+
+
+def _lanes(recipe: Recipe, kinds: Kinds, wide: int, spare: int) -> int:
+    """Return how many parameter vectors a chunk is swept under together; refuse it if not even one fits.
+
+    One vector can do without ``spare`` of ``wide`` numbers.
+    """
+    if wide > FAR // 8 or (wide - spare) * 8 > recipe.budget:
         shape = kinds.shape[kinds.size.argmax()]
         clique = kinds.member[kinds.member_start[shape] : kinds.member_start[shape + 1]]
         refuse(recipe.dag, clique.tolist(), wide * 8.0, recipe.budget)
     return LANES if wide <= WIDE and wide * 8 * LANES <= recipe.budget else 1
 
 
-def _spots(nodes: Nodes, slab: Slab) -> tuple[Spots, int]:
-    """Give every cell its place in working memory; roots take turns in a few places after the others."""
+def _spots(nodes: Nodes, slab: Slab) -> tuple[Spots, tuple[int, int, int]]:
+    """Give every cell its place in working memory; roots take turns in a few places after the others.
+
+    Also return behind how many numbers, how many places, and how large these are.
+    """
     kinds = nodes.kinds
     size, is_root = kinds.size[slab.kind], kinds.own[slab.kind] < 0
     kept = np.where(is_root, 0, size)
@@ -628,7 +705,40 @@ def _spots(nodes: Nodes, slab: Slab) -> tuple[Spots, int]:
         child_message=shared_at[slab.child],
         plain=nodes.plain[slab.kind] & (led == 0),
     )
-    return spots, scratch + turns * largest
+    return spots, (scratch, turns, largest)
+
+
+def _alike_together(kinds: Kinds, slab: Slab) -> Slab:
+    """Return the cells level by level, leaves first; side by side are those that meet the same numbers.
+
+    Large cells would otherwise fetch their tables from far away, one row after the other.
+    """
+    of = np.repeat(np.arange(len(slab.kind)), lengths_of(slab.child_start))
+    height, more = np.zeros(len(slab.kind), dtype=np.int64), True
+    while more:  # as often as the highest tree is high
+        raised = height.copy()
+        np.maximum.at(raised, of, height[slab.child] + 1)
+        more, height = bool((raised != height).any()), raised
+    first = np.where(
+        lengths_of(slab.base_start) > 0, slab.base[np.minimum(slab.base_start[:-1], len(slab.base) - 1)], -1
+    )
+    order = np.lexsort((first, kinds.shape[slab.kind], height))
+    place = np.empty(len(order), dtype=np.int32)
+    place[order] = np.arange(len(order), dtype=np.int32)
+
+    def ragged(start: NDArray[np.int32], *lists: NDArray[np.int32]) -> list[NDArray[np.int32]]:
+        lengths = lengths_of(start)[order]
+        ends = running(lengths).astype(np.int32)
+        items = np.arange(ends[-1]) + np.repeat(start[:-1][order] - ends[:-1], lengths)
+        return [*(one[items] for one in lists), ends]
+
+    base, base_start = ragged(slab.base_start, slab.base)
+    read, read_start = (base, base_start) if slab.read is slab.base else ragged(slab.read_start, slab.read)
+    child, above, child_start = ragged(slab.child_start, slab.child, slab.above)
+    return Slab(
+        slab.kind[order], base, base_start, read, read_start, place[child], above, child_start,
+        slab.weight[order], place[slab.root], slab.root_start,
+    )  # fmt: skip
 
 
 def _trimmed(slab: Slab, cells: int, separate: bool) -> Slab:

@@ -94,6 +94,8 @@ def threads(n: SupportsIndex | None = UNCHANGED, /) -> Threads:
 
 def worth(seconds: float) -> int:
     """Return on how many threads, of those that are idle, work that takes one about so many seconds pays."""
+    if seconds < 2 * WORTH:  # too short, however many there are: to ask takes microseconds
+        return 1
     return int(max(1.0, min(_threads() - _crew(os.getpid()).busy, seconds / WORTH)))
 
 

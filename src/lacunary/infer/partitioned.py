@@ -27,6 +27,7 @@ from lacunary.infer.engine import Asked, Distinct, check_possible, prepare_discr
 from lacunary.infer.islands import IslandSum
 from lacunary.infer.rows import Expected, Rows, Sweep
 from lacunary.infer.walker import Walker
+from lacunary.maths.drawn import joined
 from lacunary.model.dag import Dag
 from lacunary.model.stats import Batch
 
@@ -228,12 +229,12 @@ class PartitionedRows:
 
     def log_evidence(self, vectors: NDArray[Any]) -> NDArray[Any]:
         """Return the log-density of each row's observed cells; (vectors, rows)."""
-        return np.concatenate(self.parts.each(methodcaller("log_evidence", vectors)), axis=1)
+        return joined(self.parts.each(methodcaller("log_evidence", vectors)), axis=1)
 
     def marginals(self, vector: Array, targets: Sequence[Sequence[int]]) -> list[Array]:
         """Return the posterior of sets of discrete variables in each row."""
         found = self.parts.each(methodcaller("marginals", vector, targets))
-        return [np.concatenate(of_parts) for of_parts in zip(*found, strict=True)]
+        return [joined(of_parts) for of_parts in zip(*found, strict=True)]
 
     def ask(self, targets: Sequence[Sequence[int]]) -> Asked:
         """Return a question about sets of discrete variables that can be put under many vectors."""

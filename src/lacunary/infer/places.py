@@ -9,6 +9,9 @@ general, as in variational Bayes, it is not.
 Some such variables with the same parents make a *group*: a row knows the states of all of them, so that one
 table of the products of their potentials takes the place of several, and a row with many of them costs a
 fraction. What is counted there is added up for each of them.
+
+A large table is *turned* where that puts its numbers in the order in which the configurations of cliques meet
+them: the parent that comes last there moves fastest.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ from lacunary.kernels.aligned import aligned, is_long
 from lacunary.kernels.places import join, narrow, part, widen
 from lacunary.model.layout import Layout
 
-__all__ = ["Places"]
+__all__ = ["Places", "as_taken"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,14 +44,19 @@ class Places:
         Whether a hole of each variable stands for the sum over its states; (variables,).
     groups
         Variables that are laid out together.
+    turned
+        Variables whose tables have their parents in another order: which parent comes first, second, and so
+        on.
     """
 
     layout: Layout
     summed: NDArray[np.bool_]
     groups: tuple[tuple[int, ...], ...] = ()
+    turned: tuple[tuple[int, tuple[int, ...]], ...] = ()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"layout": self.layout, "summed": self.summed, "groups": self.groups}
+        fields = self.__dataclass_fields__
+        return {name: held for name, held in self.__dict__.items() if name in fields}
 
     @cached_property
     def _longer(self) -> tuple[int, ...]:
@@ -91,11 +99,19 @@ class Places:
             tops.append(at)
         return np.array(rows, dtype=np.int64).reshape(-1, 6), end, tops
 
+    @property
+    def pairs(self) -> NDArray[np.int64]:
+        """The tables of products, as the kernels take them."""
+        return self._joined[0]
+
     @cached_property
     def factors(self) -> list[tuple[tuple[int, ...], tuple[int, ...], int]]:
         """Of every factor the variables, how far a step in each of them leads, and where its table starts."""
         layout, grouped = self.layout, {i for group in self.groups for i in group}
-        families = enumerate(zip(layout.members, layout.strides, self.start, strict=True))
+        strides = list(layout.strides)
+        for i, order in self.turned:
+            strides[i] = (strides[i][0], *self._steps(i, order))
+        families = enumerate(zip(layout.members, strides, self.start, strict=True))
         found = [family for i, family in families if i not in grouped]
         for group, at in zip(self.groups, self._joined[2], strict=True):
             step, steps = layout.configurations[group[0]], list(layout.strides[group[0]][1:])
@@ -105,18 +121,40 @@ class Places:
             found.append(((*group, *layout.members[group[0]][1:]), tuple(steps), at))
         return found
 
+    def _steps(self, i: int, order: tuple[int, ...]) -> list[int]:
+        """Return how far a step in each parent leads in a table whose parents come in this order."""
+        sizes, step = [self.layout.states[p] for p in self.layout.members[i][1:]], 1
+        steps = [0] * len(sizes)
+        for k in reversed(order):
+            steps[k], step = step, step * sizes[k]
+        return steps
+
+    def _turn(self, own: NDArray[Any], places: NDArray[Any], back: bool = False) -> None:
+        """Write turned tables of the layout, (vectors, layout size), to their places, or of places back."""
+        for i, order in self.turned:
+            where, at, many = self.layout.slice(i), self.start[i], len(own)
+            sizes = [self.layout.states[v] for v in self.layout.members[i]]
+            axes = (0, 1, *(k + 2 for k in order))
+            table = own[:, where].reshape(many, *sizes).transpose(axes)
+            turned = places[:, at : at + where.stop - where.start].reshape(table.shape)
+            if back:
+                table[:] = turned
+            else:
+                turned[:] = table
+
     @cached_property
     def _own(self) -> NDArray[np.int64]:
         """Where each place of the layout stands; (layout size,)."""
         return np.arange(self.layout.size) + self._shift[:-1]
 
     @cached_property
-    def _blocks(self) -> NDArray[np.int64]:
-        """The tables, as the kernels take them."""
-        layout, longer = self.layout, set(self._longer)
+    def blocks(self) -> NDArray[np.int64]:
+        """The tables that are not turned, as the kernels take them."""
+        layout, longer, turned = self.layout, set(self._longer), {i for i, _ in self.turned}
         rows = [
             (layout.start[i], self.start[i], layout.states[i], layout.configurations[i], i in longer)
             for i in layout.blocks
+            if i not in turned
         ]
         return np.array(rows, dtype=np.int64).reshape(-1, 5)
 
@@ -134,7 +172,7 @@ class Places:
 
     def widened(self, potentials: NDArray[Any]) -> NDArray[Any]:
         """Return vectors with the sums, and room for `join`; (vectors, layout size) → (vectors, size)."""
-        if not self._longer and not self.groups:
+        if not self._longer and not self.groups and not self.turned:
             return potentials
         size = (len(potentials), self.size)
         if is_long(size):
@@ -146,7 +184,8 @@ class Places:
             for own, shape, sums in self._summed_tables():
                 wide[:, sums] = potentials[:, own].reshape(shape).sum(axis=1)
         else:
-            widen(_as_taken(potentials), self._blocks, wide)
+            widen(as_taken(potentials), self.blocks, wide)
+        self._turn(potentials, wide)
         return wide
 
     def _summed_tables(self) -> Iterator[tuple[slice, tuple[int, int, int], slice]]:
@@ -155,7 +194,7 @@ class Places:
         For complex numbers, which derivatives are taken by: kernels of their own would take a second to
         compile.
         """
-        for start, place, states, many, longer in self._blocks.tolist():
+        for start, place, states, many, longer in self.blocks.tolist():
             if longer:
                 size = states * many
                 yield slice(start, start + size), (-1, states, many), slice(place + size, place + size + many)
@@ -167,7 +206,7 @@ class Places:
 
     def join(self, wide: NDArray[Any]) -> bool:
         """Write the tables of groups; return whether no product vanished that is not zero."""
-        return not self.groups or bool(join(wide, self._joined[0]))
+        return not self.groups or bool(join(wide, self.pairs))
 
     def narrowed(self, counts: NDArray[Any], potentials: NDArray[Any], wide: NDArray[Any]) -> NDArray[Any]:
         """Return counts with sums divided among their states; (vectors, size) → (vectors, layout size).
@@ -176,8 +215,8 @@ class Places:
         ``counts``, which is no more what it was.
         """
         if self.groups:
-            part(counts, self._joined[0])
-        elif not self._longer:
+            part(counts, self.pairs)
+        elif not self._longer and not self.turned:
             return counts
         if counts.dtype.kind == "c":
             out = counts[:, self._own]
@@ -188,19 +227,24 @@ class Places:
                 out[:, own] += added.reshape(len(out), -1)
         else:
             out = np.empty(potentials.shape, dtype=counts.dtype)
-            narrow(counts, _as_taken(potentials), wide, self._blocks, out)
+            narrow(counts, as_taken(potentials), wide, self.blocks, out)
+        self._turn(out, counts, back=True)
         return out
 
     def shown(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what was counted where states were seen; (size,) → (layout size,)."""
         if self.groups:
             counts = counts[None].copy()
-            part(counts, self._joined[0])
+            part(counts, self.pairs)
             counts = counts[0]
-        return counts[self._own] if self._longer or self.groups else counts
+        if not (self._longer or self.groups or self.turned):
+            return counts
+        out = counts[self._own]
+        self._turn(out[None], counts[None], back=True)
+        return out
 
 
-def _as_taken(vectors: NDArray[Any]) -> NDArray[Any]:
+def as_taken(vectors: NDArray[Any]) -> NDArray[Any]:
     """Return vectors as the kernels are compiled for: in one piece, and not read-only."""
     flags = vectors.flags
     return vectors if flags.c_contiguous and flags.writeable else np.array(vectors, order="C")

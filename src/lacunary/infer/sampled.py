@@ -22,6 +22,7 @@ from lacunary.errors import TooWideError
 from lacunary.family.distribution import NormalMixture
 from lacunary.infer.chains import Chains, Effort
 from lacunary.infer.engine import Asked, Distinct, check_possible, observed_in
+from lacunary.maths.drawn import with_error
 from lacunary.model.dag import Dag
 from lacunary.model.stats import Batch
 
@@ -37,11 +38,14 @@ Array = NDArray[np.float64]
 DRAWS = 32
 """Completions that are drawn of each row where no single statistic is asked for."""
 
-FIRST, ASKED, MANY = 64, 512, 2**15
-"""Chains for questions about single rows, first and at most, and of all rows together."""
+FIRST, ASKED, MANY = 16, 2048, 2**13
+"""Sweeps of each chain for questions about a row, first and at most, and at most for all rows together."""
 
 FINE = 0.003
-"""The largest standard error of a posterior that first chains may leave; else more are asked."""
+"""The standard error of a posterior from which on a row is gone on with."""
+
+DRAWN = 512
+"""Chains that completions of a single row are drawn from."""
 
 FINEST = 256
 """The most chains of each row that learning grows to."""
@@ -108,9 +112,10 @@ class SampledRows:
         return Batch(self.dag, counts, np.array(logs), self.weight, error, np.array(noise))
 
     def log_evidence(self, vectors: NDArray[Any]) -> NDArray[Any]:
-        """Return an estimate of the log-density of each row's observed cells; (vectors, rows)."""
+        """Return an estimate of each row's log-density, with errors; (vectors, rows)."""
         self._refuse_complex(vectors)
-        return np.array([self.evidence(vector)[0] for vector in vectors])
+        found = np.array([self.evidence(vector) for vector in vectors]).reshape(-1, 2, len(self))
+        return np.asanyarray(with_error(found[:, 0], found[:, 1] if self.sampled else None))
 
     def evidence(self, vector: Array) -> tuple[Array, Array]:
         """Return each row's log-evidence and its standard error; (rows,) each."""
@@ -128,22 +133,35 @@ class SampledRows:
         return chart(self.dag, codes).under(vector, np.repeat(self.rows.weights / DRAWS, DRAWS))
 
     def marginals(self, vector: Array, targets: Sequence[Sequence[int]]) -> list[Array]:
-        """Return the posterior of sets of discrete variables in each row; all zero in an impossible row."""
-        return [found[self.inverse] for found, _ in self.posteriors(vector, targets)]
+        """Return the posterior of sets of discrete variables in each row, with errors.
+
+        All are zero in an impossible row.
+        """
+        sampled = self.sampled
+        return [
+            with_error(found[self.inverse], error[self.inverse] if sampled else None)
+            for found, error in self.posteriors(vector, targets)
+        ]
 
     def posteriors(self, vector: Array, targets: Sequence[Sequence[int]]) -> list[tuple[Array, Array]]:
         """Return the posterior of sets of discrete variables in each distinct row, and its standard error.
 
-        Questions are asked once, of rows that may be few: there are more chains than for learning, and eight
-        times as many where the first leave much open.
+        Questions are asked once, of rows that may be few: chains are longer than for learning. How long they
+        must be for an error of `FINE` is told by short ones, which are forgotten where they are not enough.
         """
-        most = min(ASKED, max(MANY // max(len(self.rows.codes), 1), self.effort.chains))
-        out: list[tuple[Array, Array]] = []
-        for chains in dict.fromkeys((min(FIRST, most), most)):
-            asked = replace(self._chains, effort=replace(self.effort, chains=chains))
-            out = asked.posteriors(vector, targets)
-            if max((error.max(initial=0.0) for _, error in out), default=0.0) <= FINE:
-                break
+        rows, first = len(self.rows.codes), replace(self._chains, effort=replace(self.effort, sweeps=FIRST))
+        out = first.posteriors(vector, targets)
+        sweeps = FIRST * 4.0 ** np.ceil(np.log2(np.maximum(_worst(out, rows) / FINE, 1.0)))
+        sweeps = np.minimum(sweeps, max(min(ASKED, MANY // max(rows, 1)), FIRST)).astype(int)
+        for many in np.unique(sweeps[sweeps > FIRST]):
+            here = np.flatnonzero(sweeps == many)
+            effort = replace(self.effort, sweeps=int(many), seed=self.effort.seed + 1)
+            codes, reals, weights = self.rows
+            some = replace(
+                self._chains, rows=Distinct(codes[here], reals[here], weights[here]), effort=effort
+            )
+            for (found, error), (more, less) in zip(out, some.posteriors(vector, targets), strict=True):
+                found[here], error[here] = more, less
         return out
 
     def ask(self, targets: Sequence[Sequence[int]]) -> Asked:
@@ -178,7 +196,7 @@ class SampledRows:
 
     def completions(self, vector: Array, draws: int) -> tuple[NDArray[np.int32], Array]:
         """Return distinct completions of the first row's states, and their shares; none of what cannot be."""
-        asked = replace(self._chains, effort=replace(self.effort, chains=max(ASKED, self.effort.chains)))
+        asked = replace(self._chains, effort=replace(self.effort, chains=max(DRAWN, self.effort.chains)))
         codes, log = asked.drawn(vector, draws)
         found, counts = np.unique(codes[0], axis=0, return_counts=True)
         possible = not np.isneginf(log[0])
@@ -281,6 +299,14 @@ def prepare_sampled(dag: Dag, table: Table, why: str, effort: Effort | None = No
     codes = np.where(sizes == 1, 0, table.codes[distinct.first]).astype(np.int32)
     rows = Distinct(codes, table.reals[distinct.first], distinct.weights)
     return SampledRows(dag, distinct.inverse, rows, why, effort or Effort(), _base(dag, rows), table.size)
+
+
+def _worst(found: Sequence[tuple[Array, Array]], rows: int) -> Array:
+    """Return the greatest error of any posterior in each row; (rows,)."""
+    worst = np.zeros(rows)
+    for _, error in found:
+        np.maximum(worst, error.reshape(rows, -1).max(axis=1, initial=0.0), out=worst)
+    return worst
 
 
 def _base(dag: Dag, rows: Distinct) -> Array:

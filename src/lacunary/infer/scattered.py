@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from lacunary.infer.gaussian import Forms, GaussianRows
 from lacunary.infer.given import given_of
-from lacunary.kernels.filling import LARGE
+from lacunary.kernels.panels import LARGE
 
 __all__ = ["ScatteredRows"]
 
@@ -105,6 +105,18 @@ class ScatteredRows:
                 where = part.holes[:, None], part.holes
                 total[:, *where] += mass * (spread @ np.swapaxes(spread, -1, -2))
             out[part.configurations] += total
+        return out
+
+    def squares(self, forms: Forms) -> Array:
+        """Return E[z zᵀ | observed cells] of each row; (rows, n + 1, n + 1)."""
+        forms = forms.reduced()
+        out = np.empty((self.count, self.width, self.width))
+        for part in self.parts:
+            z, spread, _ = _filled(part, forms.root[part.configurations])
+            out[part.rows] = z[:, :, None] * z[:, None, :]
+            if len(part.holes):
+                covariance = spread @ np.swapaxes(spread, -1, -2)
+                out[part.rows[:, None, None], part.holes[:, None], part.holes] += covariance[part.which]
         return out
 
 

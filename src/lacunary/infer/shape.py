@@ -8,7 +8,7 @@ is a shape with the scopes attached to it.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from lacunary.budget import said
 from lacunary.errors import TooWideError
+from lacunary.kernels.arena import Arena, arena_of_kinds, kinds_of
 from lacunary.kernels.cell import Kinds
 from lacunary.kernels.pack import distinct_lists, fill_offsets
-from lacunary.kernels.spans import STRETCH, filled
+from lacunary.kernels.spans import BLOCK, filled
 from lacunary.kernels.trace import Forest, Scopes
 from lacunary.model.dag import Dag
 
@@ -27,6 +28,7 @@ __all__ = [
     "Nodes",
     "distinct",
     "flat",
+    "is_large",
     "lengths_of",
     "list_sums",
     "refuse",
@@ -36,18 +38,18 @@ __all__ = [
 ]
 
 
-LARGE, RUN, ENOUGH = 4096, 16, 1024
-"""Configurations from which on a cell is taken by spans, if its last variable has so many states or more; and
-those of a stretch to which no further variable is added."""
+LARGE, RUN = 128, 4
+"""Configurations from which on a cell is taken by runs, if its last variable has so many states or more."""
 
 
 @dataclass(frozen=True, eq=False)
 class Nodes:
-    """The kinds of nodes there are, which kind each is, and the table its parent hears it by.
+    """The kinds of nodes there are, also as an arena, the kind of each, and the table its parent hears it by.
 
     ``plain[k]`` tells that cells of kind k need no table for their links and readouts.
     """
 
+    arena: Arena
     kinds: Kinds
     kind: NDArray[np.int64]
     above: NDArray[np.int64]
@@ -77,8 +79,8 @@ def sort_nodes(
             shapes.of_sort[forest.sort[parent]] * goals + len(scopes.start) + joint[forest.sort[joined]],
         ]
     )
-    tables = _tables(dag, joints, scopes, shapes, keys, goals, budget)
     links, owned = len(scope), len(scope) + len(inner)
+    tables = _tables(dag, joints, scopes, shapes, keys, goals, slice(links, owned), budget)
     own, shared = np.full(len(first), -1), np.zeros(len(first), dtype=np.int64)
     own[inner], shared[inner] = tables.place[links:owned], tables.reach[links:owned]
     above = np.zeros(len(forest.sort), dtype=np.int64)
@@ -98,12 +100,13 @@ def sort_nodes(
         member=flat(shapes.members),
         span_start=starts(shapes.spans),
         span=flat(shapes.spans).astype(np.int64),
-        offsets=tables.offsets,
+        offsets=np.empty(0, dtype=np.int32),
     )
+    arena = arena_of_kinds(kinds, tables.size, tables.fill)
     led = list_sums(kinds.link_table >= 0, kinds.link_start) + list_sums(
         kinds.read_table >= 0, kinds.read_start
     )
-    return Nodes(kinds, kind[forest.sort], above, led == 0)
+    return Nodes(arena, kinds_of(arena), kind[forest.sort], above, led == 0)
 
 
 @dataclass(frozen=True)
@@ -121,20 +124,30 @@ def _shapes(dag: Dag, forest: Forest) -> _Shapes:
     members = _lists(forest.member, forest.member_start, first)
     sizes = dag.schema.sizes
     size = [math.prod([sizes[v] for v in one]) for one in members]
-    spans = [_spans([sizes[v] for v in one], many) for one, many in zip(members, size, strict=True)]
+    spans = [_spans([sizes[v] for v in one]) for one in members]
     return _Shapes(of_sort, members, np.array(size, dtype=np.int64), spans)
 
 
-def _spans(sizes: Sequence[int], many: int) -> list[int]:
-    """Return the spans of a cell, a stretch first and a run last, or none; see `lacunary.kernels.spans`."""
-    if many < LARGE or sizes[-1] < RUN or filled(sizes[-1]) > STRETCH:
+def is_large(sizes: Sequence[int]) -> bool:
+    """Return whether configurations of variables with so many states are taken by runs."""
+    fits = len(sizes) > 1 and max(filled(sizes[-1]), sizes[-2]) <= BLOCK
+    return fits and sizes[-1] >= RUN and math.prod(sizes) >= LARGE
+
+
+def _spans(sizes: Sequence[int]) -> list[int]:
+    """Return how long a stretch of a cell is, a block, the runs of a block's last two variables, and a run.
+
+    Of a cell that is not taken by runs there are none; see `lacunary.kernels.spans`.
+    """
+    if not is_large(sizes):
         return []
-    spans = [sizes[-1]]
-    for size in sizes[-2::-1]:
-        if spans[0] >= ENOUGH or spans[0] // sizes[-1] * size * filled(sizes[-1]) > STRETCH:
+    run = block = sizes[-1]
+    stretch = run * sizes[-2]
+    for size in sizes[-3::-1]:
+        if stretch // run * filled(run) > BLOCK or stretch // run * size > BLOCK:
             break
-        spans.insert(0, spans[0] * size)
-    return spans
+        block, stretch = stretch, stretch * size
+    return [stretch, block, min(run * sizes[-2], block), run]
 
 
 def _lists(
@@ -177,9 +190,13 @@ def distinct(
 
 @dataclass(frozen=True)
 class _Tables:
-    """Offset tables, each once; where that of each key begins (short: −1 for the identity), and its reach."""
+    """Offset tables, each once; where that of each key begins (short: −1 for the identity), and its reach.
 
-    offsets: NDArray[np.int32]
+    They are written by ``fill``, into so many places.
+    """
+
+    fill: Callable[[NDArray[np.int32]], None]
+    size: int
     place: NDArray[np.int64]
     short: NDArray[np.int64]
     reach: NDArray[np.int64]
@@ -192,26 +209,38 @@ def _tables(
     shapes: _Shapes,
     keys: NDArray[np.int64],
     goals: int,
+    owned: slice,
     budget: int,
 ) -> _Tables:
-    """Write the table of every different key, shape · goals + goal."""
+    """Find the table of every different key, shape · goals + goal; identities are written for owned ones."""
     unique, which = _number(keys)
     shape = unique // goals
-    at = running(shapes.size[shape])
-    if at[-1] * 4 > budget:
-        refuse(dag, shapes.members[int(shapes.size.argmax())], float(at[-1]) * 4, budget)
     sizes = np.array(dag.schema.sizes, dtype=np.int64)
     variables = _padded(shapes.members)[shape]
     places = np.where(variables >= 0, sizes[variables], 1)
     steps, reach = _steps(joints, scopes, variables, places, unique % goals)
     is_plain = ((steps == _radix(places)) | (variables < 0)).all(axis=1)
-    members = shapes.members
+    needed = ~is_plain
+    needed[which[owned]] = True
+    run = np.array([spans[-1] if spans else 0 for spans in shapes.spans], dtype=np.int64)[shape]
+    size = shapes.size[shape]
+    at = running(np.where(needed, size + np.where(run > 0, size // np.maximum(run, 1), 0), 0))
+    if at[-1] * 4 > budget:
+        refuse(dag, shapes.members[int(shapes.size.argmax())], float(at[-1]) * 4, budget)
     lengths = running((variables >= 0).sum(axis=1))
-    offsets = np.empty(int(at[-1]), dtype=np.int32)
-    steps_flat = steps[variables >= 0].astype(np.int32)
-    fill_offsets(flat(members), starts(members), sizes, steps_flat, lengths, shape, offsets, at)
+    listed = (
+        flat(shapes.members),
+        starts(shapes.members),
+        sizes,
+        steps[variables >= 0].astype(np.int32),
+        lengths,
+    )
+
+    def fill(offsets: NDArray[np.int32]) -> None:
+        fill_offsets(*listed, shape, run, offsets, at)
+
     short = np.where(is_plain, -1, at[:-1])
-    return _Tables(offsets, at[:-1][which], short[which], reach[which])
+    return _Tables(fill, int(at[-1]), at[:-1][which], short[which], reach[which])
 
 
 def _steps(

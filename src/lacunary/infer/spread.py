@@ -10,7 +10,7 @@ for all graphs.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -23,12 +23,22 @@ from lacunary.errors import TooWideError
 from lacunary.family.registry import family_class
 from lacunary.infer.gaussian import LOG_2PI, Forms, GaussianRows
 from lacunary.infer.scattered import ScatteredRows
+from lacunary.infer.squares import Squares
 from lacunary.model.dag import Dag
 
-__all__ = ["Spread", "Triples"]
+__all__ = ["Spread", "Triples", "forms_of"]
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
+
+LESS = 2
+"""Configurations are put together by what numbers depend on where that leaves at most this part of them."""
+
+CORES = 4
+"""Sets of variables that numbers depend on for which rows are kept."""
+
+FAMILIES = 512
+"""Families of which statistics are kept."""
 
 FEW = 32
 """Rows that a configuration and a pattern of holes must share, on average, or else they are scattered."""
@@ -42,55 +52,78 @@ class Triples:
     ----------
     codes
         The configurations that rows allow, over all variables, HOLE for continuous ones; (k, variables).
-    moment
-        Σ w E[z zᵀ] of z = (1, continuous variables) in each: N, R and S of TMCH98; (k, n + 1, n + 1).
-        Leaves are not among these variables.
+    squares
+        Σ w E[z zᵀ] of z = (1, continuous variables) in each: N, R and S of TMCH98. Leaves are not among
+        these variables.
     leaves
         By place, a leaf's statistics in each, (k, statistics), and the mean of its column.
     """
 
     codes: Codes
-    moment: Array
+    squares: Squares
     leaves: Mapping[int, tuple[Array, float]] = field(default_factory=dict)
+    #: Statistics of families, by their members: a search asks for graphs that have most of them in common.
+    _families: dict[tuple[int, ...], Array] = field(default_factory=dict, repr=False)
+
+    @property
+    def moment(self) -> Array:
+        """The moments in each configuration; (k, n + 1, n + 1)."""
+        return self.squares.whole
 
     def around(self, facts: Facts) -> Triples:
         """Return the triples with the means of leaves' columns as they are over all rows."""
         mean = {i: float(facts.mean[i] * facts.unit[i]) or 1.0 for i in self.leaves}
-        return replace(self, leaves={i: (each, mean[i]) for i, (each, _) in self.leaves.items()})
+        leaves = {i: (each, mean[i]) for i, (each, _) in self.leaves.items()}
+        return Triples(self.codes, self.squares, leaves)
 
     def times(self, factor: float) -> Triples:
         """Return the triples as if every row counted so many times."""
         leaves = {i: (each * factor, typical) for i, (each, typical) in self.leaves.items()}
-        return replace(self, moment=self.moment * factor, leaves=leaves)
+        return Triples(self.codes, self.squares.times(factor), leaves)
 
     def __add__(self, other: Triples) -> Triples:
-        codes, moment = np.concatenate([self.codes, other.codes]), np.concatenate([self.moment, other.moment])
+        codes = np.concatenate([self.codes, other.codes])
         first, which = np.unique(codes, axis=0, return_index=True, return_inverse=True)[1:]
-        out = np.zeros((len(first), *moment.shape[1:]))
-        np.add.at(out, which.ravel(), moment)
+        squares = self.squares.joined(other.squares, which.ravel(), len(first))
         leaves = {}
         for i, (mine, typical) in self.leaves.items():
             each = np.concatenate([mine, other.leaves[i][0]])
             added = np.zeros((len(first), each.shape[1]))
             np.add.at(added, which.ravel(), each)
             leaves[i] = added, typical
-        return Triples(codes[first], out, leaves)
+        return Triples(codes[first], squares, leaves)
 
     def statistics(self, dag: Dag) -> Array:
         """Return the statistics of one graph's families, in the places of its layout; (statistics size,)."""
         layout, out = dag.layout, np.zeros(dag.layout.statistics_size)
-        count, place = self.moment[:, 0, 0], {v: k + 1 for k, v in enumerate(_linear(dag))}
-        for i in range(len(dag.schema)):
-            where = _places(dag, self.codes, i)
-            if i in self.leaves:
-                np.add.at(layout.statistics(out, i), where, self.leaves[i][0])
-                continue
-            if layout.sizes[i]:
-                out[: layout.tables] += np.bincount(where, count, minlength=layout.tables)
-                continue
-            columns = np.array([0, *(place[p] for p in layout.regressors[i]), place[i]])
-            np.add.at(layout.moments(out, i), where, self.moment[:, columns[:, None], columns])
+        for i, size in enumerate(layout.sizes):
+            place = out[layout.slice(i)] if size else layout.statistics(out, i)
+            place += self._family(dag, i)  # tied families share their places
         return out
+
+    def _family(self, dag: Dag, i: int) -> Array:
+        """Return one family's statistics; those that were asked for last are kept."""
+        layout = dag.layout
+        key = (*layout.members[i], *(() if layout.sizes[i] else (-1, *layout.regressors[i])))
+        if key not in self._families:
+            if len(self._families) >= FAMILIES:
+                self._families.clear()
+            self._families[key] = self._added(dag, i)
+        return self._families[key]
+
+    def _added(self, dag: Dag, i: int) -> Array:
+        layout, where, many = dag.layout, _places(dag, self.codes, i), dag.layout.configurations[i]
+        if layout.sizes[i]:
+            cells = layout.sizes[i] * many
+            counts = np.bincount(where - layout.start[i], self.squares.count, minlength=cells)
+            return counts.astype(np.float64)
+        if i in self.leaves:
+            out = np.zeros((many, layout.widths[i][1]))
+            np.add.at(out, where, self.leaves[i][0])
+            return out
+        place = {v: k + 1 for k, v in enumerate(_linear(dag))}
+        columns = np.array([0, *(place[p] for p in layout.regressors[i]), place[i]])
+        return self.squares.sums(where, many)[:, columns[:, None], columns].reshape(many, -1)
 
 
 class Spread:
@@ -120,8 +153,6 @@ class Spread:
         self.codes = spread[first]
         if len(self.codes) * (len(self.continuous) + 1) ** 2 * 8 > budget:
             self._refuse(codes, float(len(self.codes)))
-        order = np.argsort(self.which, kind="stable")
-        allowed = np.split(order, np.cumsum(np.bincount(self.which, minlength=len(first)))[:-1])
         #: Values of the continuous variables, NaN where there is a hole; (spread, n).
         self.values = table.reals[distinct.first][self.owner][:, self.continuous]
         #: Values of each leaf in the rows of the spread, and the mean of its column.
@@ -129,11 +160,44 @@ class Spread:
             int(i): (table.reals[distinct.first, i][self.owner], _typical(table, int(i)))
             for i in np.flatnonzero(leaf)
         }
-        self.rows = GaussianRows(self.values, allowed, (np.zeros(len(first), dtype=np.int64), 1))
-        blocks = len(self.codes) * max(len(self.rows.patterns), 1)
-        #: The same, to be worked on across configurations; None where these have rows enough.
-        self.scattered = ScatteredRows(self.rows, self.which) if len(self.which) < FEW * blocks else None
         self._starts = np.flatnonzero(np.diff(self.owner, prepend=-1))
+        self._cores: dict[tuple[int, ...], Core | None] = {}
+
+    @cached_property
+    def rows(self) -> GaussianRows:
+        """The rows of the spread as configurations see them, each its own."""
+        order = np.argsort(self.which, kind="stable")
+        ends = np.cumsum(np.bincount(self.which, minlength=len(self.codes)))[:-1]
+        return GaussianRows(
+            self.values, np.split(order, ends), (np.zeros(len(self.codes), dtype=np.int64), 1)
+        )
+
+    @cached_property
+    def scattered(self) -> ScatteredRows | None:
+        """The same, to be worked on across configurations; None where these have rows enough."""
+        blocks = len(self.codes) * max(len(self.rows.patterns), 1)
+        return ScatteredRows(self.rows, self.which) if len(self.which) < FEW * blocks else None
+
+    def core(self, variables: tuple[int, ...]) -> Core | None:
+        """Return the rows with what they allow of some discrete variables; None if that is hardly less."""
+        if variables not in self._cores:
+            while len(self._cores) >= CORES:
+                self._cores.pop(next(iter(self._cores)), None)
+            self._cores[variables] = self._core(variables)
+        return self._cores[variables]
+
+    def _core(self, variables: tuple[int, ...]) -> Core | None:
+        mine = list(variables)
+        sizes = [self.schema.sizes[v] for v in mine]
+        first, own = unique_rows(self.codes[:, mine], sizes, np.empty((0, 0)))
+        # Ways of a row stand together: a pair is told by its row and its configuration.
+        key = self.owner * len(first) + own[self.which]
+        pairs, pair = np.unique(key, return_inverse=True)
+        if len(pairs) * LESS > len(self.codes):
+            return None
+        rows, configuration = np.divmod(pairs, len(first))
+        values = GaussianRows(self.values[self._starts[rows]])
+        return Core(self.codes[first], pair, ScatteredRows(values, configuration))
 
     def _check(self, codes: Codes, budget: int) -> None:
         """Refuse a table that would not fit when spread, before it is."""
@@ -179,6 +243,25 @@ class Spread:
 
 
 @dataclass(frozen=True, eq=False)
+class Core:
+    """Rows with every configuration they allow of the variables on which their numbers depend.
+
+    Attributes
+    ----------
+    codes
+        These configurations, as rows over all variables; (q, variables).
+    pair
+        Which pair of a row and such a configuration each row of the spread belongs to; (spread,).
+    rows
+        The pairs.
+    """
+
+    codes: Codes
+    pair: NDArray[np.int64]
+    rows: ScatteredRows
+
+
+@dataclass(frozen=True, eq=False)
 class Seen:
     """The spread under one network."""
 
@@ -189,17 +272,15 @@ class Seen:
     @cached_property
     def forms(self) -> Forms:
         """The density of the continuous variables in each configuration."""
-        codes, layout, linear = self.spread.codes, self.dag.layout, _linear(self.dag)
-        n = len(linear)
-        root, constant = np.zeros((len(codes), n, n + 1)), np.zeros(len(codes))
-        place = {v: k + 1 for k, v in enumerate(linear)}
-        for k, i in enumerate(linear):
-            record = layout.records(self.theta, i)[_places(self.dag, codes, i)]
-            columns = [0, *(place[p] for p in layout.regressors[i]), k + 1]
-            contrast = np.concatenate([-record[:, :-1], np.ones((len(record), 1))], axis=1)
-            root[:, k, columns] = contrast / np.sqrt(record[:, -1:])
-            constant -= 0.5 * (LOG_2PI + np.log(record[:, -1]))
-        return Forms(root, constant)
+        return forms_of(self.dag, self.theta, self.spread.codes)
+
+    @cached_property
+    def _core(self) -> tuple[Core, Forms] | None:
+        """The rows with what numbers depend on alone, and the densities; None if all else is hardly more."""
+        layout = self.dag.layout
+        parents = {p for i in _linear(self.dag) for p in layout.members[i][1:]}
+        core = self.spread.core(tuple(sorted(parents)))
+        return None if core is None else (core, forms_of(self.dag, self.theta, core.codes))
 
     @cached_property
     def _log(self) -> Array:
@@ -210,7 +291,12 @@ class Seen:
         for i, size in enumerate(self.dag.layout.sizes):
             if size:
                 table += logs[_places(self.dag, self.spread.codes, i)]
-        log = self.spread.log_densities(self.forms) + table[self.spread.which]
+        if self._core is None:
+            numbers = self.spread.log_densities(self.forms)
+        else:
+            core, forms = self._core
+            numbers = core.rows.log_evidence(forms)[core.pair]
+        log = numbers + table[self.spread.which]
         for i, family in self.dag.leaves:
             x, where = self.spread.leaves[i][0], self.spread.places(self.dag, i)
             potentials = family.point(self.dag.layout.records(self.theta, i))
@@ -241,7 +327,12 @@ class Seen:
             each = np.zeros((len(spread.codes), family.statistics))
             family.gather(np.nan_to_num(x)[:, None], spread.which, weight * ~np.isnan(x), each)
             leaves[i] = each, typical
-        return Triples(spread.codes, spread.moments(self.forms, weight), leaves)
+        if self._core is None:
+            return Triples(spread.codes, Squares.of(spread.moments(self.forms, weight)), leaves)
+        core, forms = self._core
+        each = core.rows.squares(forms)
+        squares = Squares.shared(len(spread.codes), spread.which, core.pair, weight, each)
+        return Triples(spread.codes, squares, leaves)
 
     def draw(self, rows: NDArray[np.int64], rng: np.random.Generator) -> tuple[Codes, Array]:
         """Return rows of the table with every hole drawn, codes and values; (rows, variables) each."""
@@ -270,6 +361,21 @@ class Seen:
             drawn = family.sampled(record[spread.places(self.dag, i)[way]], np.empty((len(way), 0)), rng)
             reals[:, i] = np.where(np.isnan(x), drawn, x)
         return spread.codes[spread.which[way]], reals
+
+
+def forms_of(dag: Dag, theta: Array, codes: Codes) -> Forms:
+    """Return the density of all continuous variables but leaves in some configurations; (k, variables)."""
+    layout, linear = dag.layout, _linear(dag)
+    n = len(linear)
+    root, constant = np.zeros((len(codes), n, n + 1)), np.zeros(len(codes))
+    place = {v: k + 1 for k, v in enumerate(linear)}
+    for k, i in enumerate(linear):
+        record = layout.records(theta, i)[_places(dag, codes, i)]
+        columns = [0, *(place[p] for p in layout.regressors[i]), k + 1]
+        contrast = np.concatenate([-record[:, :-1], np.ones((len(record), 1))], axis=1)
+        root[:, k, columns] = contrast / np.sqrt(record[:, -1:])
+        constant -= 0.5 * (LOG_2PI + np.log(record[:, -1]))
+    return Forms(root, constant)
 
 
 def _linear(dag: Dag) -> list[int]:

@@ -18,7 +18,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from lacunary.errors import LacunaryError
 from lacunary.kernels import store
+from lacunary.registry import borrow
 
 __all__ = ["FIT", "QUESTIONS", "around", "asked", "begin", "compile_for", "compile_sweep", "is_at_work"]
 
@@ -53,12 +55,12 @@ def is_at_work() -> bool:
 
 
 def _begin(work: str) -> None:
-    """Begin another process once, if it has a core of its own.
+    """Begin another process once, unless one thread is all that is wanted, or can be had.
 
     Where Python is embedded there may be no interpreter to start, but a program that would run once more.
     """
     plain = not hasattr(sys, "frozen") and Path(sys.executable or "").name.lower().startswith("python")
-    if not plain or _cores() < 2 or os.environ.get("NUMBA_DISABLE_JIT", "0") != "0":
+    if not plain or _threads() < 2 or os.environ.get("NUMBA_DISABLE_JIT", "0") != "0":
         return
     with _lock:
         if work not in _others:
@@ -94,11 +96,10 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_others.clear)  # they are the parent's
 
 
-def _cores() -> int:
-    with suppress(ValueError):
-        if int(os.environ.get("LACUNARY_THREADS", "2")) < 2:
-            return 1
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def _threads() -> int:
+    with suppress(LacunaryError):  # what is wrong with the number is said where threads are needed
+        return int(borrow("number of threads")())
+    return 1
 
 
 def _array(kind: str, dimensions: int = 1) -> Any:

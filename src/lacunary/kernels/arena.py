@@ -25,6 +25,7 @@ from lacunary.kernels.pack import Slab
 
 __all__ = [
     "Arena",
+    "arena_from",
     "arena_of_cells",
     "arena_of_kinds",
     "blank",
@@ -33,6 +34,7 @@ __all__ = [
     "count_in",
     "kinds_in",
     "kinds_of",
+    "parts_of",
     "pointed",
     "tuple_in",
 ]
@@ -51,37 +53,43 @@ intrinsic: Any = extending.intrinsic
 LONGS: Any = types.Array(types.int64, 1, "C")
 
 
-def arena_of_kinds(kinds: Kinds) -> Arena:
-    """Return an arena with copies of these arrays; `kinds_of` finds them there."""
-    return _arena(kinds, KINDS)
+def arena_of_kinds(kinds: Kinds, size: int, fill: Callable[[NDArray[np.int32]], None]) -> Arena:
+    """Return an arena with copies of these arrays, but with offsets, so many, that are written there."""
+    arena = arena_from(kinds, KINDS, size)
+    fill(kinds_of(arena).offsets)
+    return arena
 
 
 def arena_of_cells(slab: Slab, spots: Spots) -> Arena:
     """Return an arena with copies of these arrays but the weights; `cells_of` finds them there."""
     fixed = [one for name, one in slab._asdict().items() if name != "weight"]
-    return _arena([*fixed, *spots], SLAB + SPOTS)
+    return arena_from([*fixed, *spots], SLAB + SPOTS)
 
 
 def kinds_of(arena: Arena) -> Kinds:
     """Return the kinds that lie in an arena, as views of it."""
-    return Kinds._make(_parts(arena, KINDS))
+    return Kinds._make(parts_of(arena, KINDS))
 
 
 def cells_of(arena: Arena, weight: NDArray[np.float64]) -> tuple[Slab, Spots]:
     """Return the cells that lie in an arena, as views of it, with their weights; and their spots."""
-    parts = _parts(arena, SLAB + SPOTS)
+    parts = parts_of(arena, SLAB + SPOTS)
     before = Slab._fields.index("weight")
     slab = Slab._make([*parts[:before], weight, *parts[before : len(SLAB)]])
     return slab, Spots._make(parts[len(SLAB) :])
 
 
-def _parts(arena: Arena, dtypes: Sequence[np.dtype[Any]]) -> list[NDArray[Any]]:
+def parts_of(arena: Arena, dtypes: Sequence[np.dtype[Any]]) -> list[NDArray[Any]]:
+    """Return the arrays that lie in an arena, as views of it."""
     ends = arena[: 2 * len(dtypes)].reshape(-1, 2)
     return [arena.view(dtype)[first:last] for dtype, (first, last) in zip(dtypes, ends, strict=True)]
 
 
-def _arena(arrays: Sequence[NDArray[Any]], dtypes: Sequence[np.dtype[Any]]) -> Arena:
-    """Copy the arrays into one buffer behind a directory; an array that is given twice is kept once."""
+def arena_from(arrays: Sequence[NDArray[Any]], dtypes: Sequence[np.dtype[Any]], last: int = 0) -> Arena:
+    """Copy the arrays into one buffer behind a directory; an array that is given twice is kept once.
+
+    The last array has room for so many numbers more.
+    """
     at: dict[int, int] = {}
     end = _rounded(2 * len(arrays) * LONG.itemsize)
     for one, dtype in zip(arrays, dtypes, strict=True):
@@ -90,11 +98,12 @@ def _arena(arrays: Sequence[NDArray[Any]], dtypes: Sequence[np.dtype[Any]]) -> A
         if id(one) not in at:
             at[id(one)] = end
             end = _rounded(end + one.nbytes)
-    arena = np.zeros(end // LONG.itemsize, dtype=np.int64)
+    arena = np.zeros(_rounded(end + last * dtypes[-1].itemsize) // LONG.itemsize, dtype=np.int64)
     for k, one in enumerate(arrays):
         first = at[id(one)] // one.itemsize
         arena[2 * k], arena[2 * k + 1] = first, first + one.size
         arena.view(one.dtype)[first : first + one.size] = one
+    arena[2 * len(arrays) - 1] += last
     return arena
 
 
@@ -137,7 +146,7 @@ def tuple_in(cls: Any, dtypes: Sequence[np.dtype[Any]]) -> Any:
     little to compile.
     """
     if not COMPILES:
-        return lambda arena: cls._make(_parts(arena, dtypes))
+        return lambda arena: cls._make(parts_of(arena, dtypes))
     items = _pointers_to(dtypes)
     result = types.NamedTuple(items, cls)
 

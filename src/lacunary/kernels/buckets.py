@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from lacunary.kernels import orders
+from lacunary.kernels import orders, slices
 
-__all__ = ["ENTRIES", "collect", "distribute", "explain", "look"]
+__all__ = ["ENTRIES", "collect", "distribute", "explain"]
 
 ENTRIES = ("distribute", "explain")
 """What Python calls; see `lacunary.kernels.promote`."""
@@ -67,18 +67,23 @@ def _offsets(low: int, high: int, axis: Any, sizes: Any, step: Any, first: int, 
     The block has the axes from ``low`` up to ``high``; the factor moves by ``step``, from ``first`` on.
     """
     many, moves, apart = 1, 0, 0
-    out[0] = 0
     for a in range(high - 1, low - 1, -1):
         size, far = sizes[axis[a]], step[first + a - low]
         if size > 1 and far != 0:
             moves = 1
         if size > 1 and far != many:
             apart = 1
+        many *= size
+    if moves == 0 or apart == 0:
+        return moves
+    many, out[0] = 1, 0
+    for a in range(high - 1, low - 1, -1):
+        size, far = sizes[axis[a]], step[first + a - low]
         for k in range(1, size):
             for i in range(many):
                 out[k * many + i] = out[i] + k * far
         many *= size
-    return 0 if moves == 0 else 1 + apart
+    return 2
 
 
 def _advance(
@@ -186,22 +191,6 @@ def _scaled(out: Any) -> Any:
     return high, low - high
 
 
-def look(
-    i: int, member_at: Any, member: Any, start: Any, sizes: Any, tables: Any, least: Any, zero: Any
-) -> None:
-    """Find out, once, the smallest number above zero in a family's table, and whether there is a zero."""
-    cells, low, zeros = 1, np.inf, 0.0
-    for s in range(member_at[i], member_at[i + 1]):
-        cells *= sizes[member[s]]
-    for k in range(start[i], start[i] + cells):
-        if tables[k] > 0.0:
-            low = min(low, tables[k])
-        else:
-            zeros = 1.0
-    zero[i] = zeros
-    least[i] = np.log(low) if low < np.inf else 0.0
-
-
 def _product(
     b: int, out: Any, member_at: Any, member: Any, stride: Any, start: Any, sizes: Any, axis_at: Any,
     axis: Any, factor_at: Any, factor: Any, step_at: Any, step: Any, message_at: Any, codes: Any, tables: Any,
@@ -210,11 +199,20 @@ def _product(
     """Write a bucket's table; return the logarithm it was scaled by, and whether numbers were lost."""
     low, high, bound = factor_at[b], factor_at[b + 1], 0.0
     _begin(low, high, factor, member_at, member, stride, start, message_at, codes, base)
-    for f in range(low, high):
-        i = factor[f]
-        if i >= 0 and np.isnan(least[i]):
-            look(i, member_at, member, start, sizes, tables, least, zero)
-        bound += least[i] if i >= 0 else faint[-1 - i]
+    for careful in range(2):  # at first by what is known of whole tables, of which evidence leaves a part
+        bound, slack = 0.0, False
+        for f in range(low, high):  # ``bound`` is a lower one for products of the factors before this
+            i = factor[f]
+            if i < 0:
+                bound += faint[-1 - i]
+            elif careful or np.isnan(least[i]):
+                bound += slices.look(
+                    i, member_at, member, stride, start, sizes, codes, tables, least, zero
+                )[0]  # fmt: skip
+            else:
+                bound, slack = bound + least[i], True
+        if bound >= DEEP or not slack:
+            break
     logs = bound < DEEP
     _fill(
         b, out, logs, tables, messages, sizes, axis_at, axis, factor_at, factor, step_at, step, base, offset,
@@ -244,7 +242,7 @@ def collect(
         The state of what is seen, below zero elsewhere.
     tables, least, zero
         All tables, and for each family the logarithm of its smallest number above zero and whether it has a
-        zero; NaN where nobody has looked so far.
+        zero; NaN and a number below zero where that is not known, see `slices.look`.
     messages, scales, faint
         What is written: the messages, each with its largest number one, the logarithm they were divided by,
         and the logarithm of the smallest number above zero.
@@ -294,10 +292,21 @@ def collect(
 
 def _sums(table: Any, states: int, out: Any) -> None:
     for s in range(len(out)):
-        total = 0.0
-        for k in range(s * states, (s + 1) * states):
-            total += table[k]
-        out[s] = total
+        out[s] = _sum(table[s * states : (s + 1) * states])
+
+
+def _sum(numbers: Any) -> Any:
+    """Return the sum of some numbers, of which every fourth makes a sum by itself: none waits for another."""
+    many = len(numbers)
+    a = b = c = d = 0.0
+    for k in range(many // 4):  # ``a`` to ``d`` are the sums of what stands before 4k
+        a += numbers[4 * k]
+        b += numbers[4 * k + 1]
+        c += numbers[4 * k + 2]
+        d += numbers[4 * k + 3]
+    for k in range(many - many % 4, many):
+        a += numbers[k]
+    return (a + b) + (c + d)
 
 
 def _maxima(table: Any, states: int, out: Any, choice: Any) -> None:
@@ -368,9 +377,7 @@ def _share_out(table: Any, states: int, share: Any, marginal: Any, out: Any) -> 
     for k in range(states):
         marginal[k] = 0.0
     for s in range(len(share)):
-        total = 0.0
-        for k in range(s * states, (s + 1) * states):
-            total += table[k]
+        total = _sum(table[s * states : (s + 1) * states])
         part = share[s] / total if total > 0.0 else 0.0
         for k in range(states):
             out[s * states + k] = table[s * states + k] * part

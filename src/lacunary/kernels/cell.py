@@ -17,7 +17,19 @@ from lacunary.kernels.lanes import LANES, U, add, multiply, multiply_run
 from lacunary.kernels.links import gather_product, gather_product_twice
 from lacunary.kernels.pack import Slab
 
-__all__ = ["LARGE", "SMALL", "Kinds", "Room", "Spots", "fill", "fill_with_care", "least", "total"]
+__all__ = [
+    "LARGE",
+    "SMALL",
+    "Kinds",
+    "Room",
+    "Spots",
+    "align_powers",
+    "fill",
+    "fill_with_care",
+    "least",
+    "lift",
+    "total",
+]
 
 SMALL = 1e-100
 """A sum below this is worked out anew with care; in any other, what vanished was 1e-200 of it."""
@@ -143,7 +155,7 @@ def fill(
 
 
 @inlined
-def _lift(value: Any, power: Any, at: int, many: int) -> None:
+def lift(value: Any, power: Any, at: int, many: int) -> None:
     """Bring every value near one by a power of two, which is exact, and count its exponent apart."""
     for i in range(many):
         x = value[U(at + i)]
@@ -155,7 +167,7 @@ def _lift(value: Any, power: Any, at: int, many: int) -> None:
 
 
 @inlined
-def _align(value: Any, power: Any, at: int, many: int, log: Any, width: int) -> None:
+def align_powers(value: Any, power: Any, at: int, many: int, log: Any, width: int) -> None:
     """Give all values of a lane the largest exponent among them, and add that to the lane's log."""
     for b in range(width):
         top = NO_POWER
@@ -192,15 +204,15 @@ def fill_with_care(
             step = offsets[table + i] if table >= 0 else i
             for b in range(width):
                 value[at + i * width + b] *= potential[(slab.base[n] + step) * width + b]
-        _lift(value, power, at, many)
+        lift(value, power, at, many)
     for k in range(slab.child_start[c], slab.child_start[c + 1]):
         above = slab.above[k]
         for i in range(size):
             step = offsets[above + i] if above >= 0 else i
             for b in range(width):
                 value[at + i * width + b] *= room.message[(spots.child_message[k] + step) * width + b]
-        _lift(value, power, at, many)
-    _align(value, power, at, many, log, width)
+        lift(value, power, at, many)
+    align_powers(value, power, at, many, log, width)
 
 
 @inlined

@@ -34,6 +34,7 @@ from lacunary.kernels.factors import (
     solve_up,
 )
 from lacunary.kernels.lanes import LANES, U
+from lacunary.kernels.panels import LARGE, PANEL
 from lacunary.kernels.tile import HIGH
 from lacunary.kernels.tiled_rows import add_row, copy_row, dots, folded
 from lacunary.kernels.writer import AREA, TILE
@@ -41,9 +42,9 @@ from lacunary.kernels.writer import AREA, TILE
 __all__ = [
     "BLOCK",
     "HEAD",
-    "LARGE",
     "Block",
     "Holes",
+    "Means",
     "Work",
     "height_of",
     "load",
@@ -63,9 +64,6 @@ the nearest caches."""
 
 HEAD = LANES - 1
 """Places before z in a row of a block, so that x begins a vector: the one before it would take another."""
-
-LARGE = 1e300
-"""Where squared residuals end, so that an outlier has a log-density however far it lies."""
 
 LOG_2, LOG_2PI = float(np.log(2.0)), float(np.log(2.0 * np.pi))
 
@@ -96,8 +94,9 @@ class Work(NamedTuple):
     Attributes
     ----------
     z, weighted
-        Rows of a block with their holes filled, density by density; and those of one density times their
-        weights. z stands at place `HEAD` of each row, `wide_for` numbers long; flat.
+        Rows of a block with their holes filled, density by density: in panels where log-densities are asked
+        for, else z stands at place `HEAD` of each row, `wide_for` numbers long. And those of one density
+        times their weights; flat.
     sums
         A block of `HIGH` × `LANES` sums, and one of their squares; flat.
     lower
@@ -142,15 +141,31 @@ class Work(NamedTuple):
     held: Index
 
 
+class Means(NamedTuple):
+    """What holes probably hold, kept from one question for the next.
+
+    Attributes
+    ----------
+    means
+        Row by row, and of a row density by density; flat.
+    first
+        Where those of a row begin, (rows,); −1 alone if none are kept.
+    """
+
+    means: Array
+    first: Index
+
+
 class Block(NamedTuple):
     """Rows that are worked on together: ``rows`` of them from ``at`` on among a task's places.
 
-    ``many`` densities take each; the rows of one lie ``pitch`` rows after those of the one before. Their K
-    begin at ``square``. z is ``width`` numbers long.
+    ``many`` densities from ``density`` on take each; the rows of one lie ``pitch`` rows after those of the
+    one before. Their K begin at ``square``. z is ``width`` numbers long.
     """
 
     at: int
     rows: int
+    density: int
     many: int
     pitch: int
     square: int
@@ -195,25 +210,27 @@ def height_of(many: int) -> int:
 
 @called
 def load(
-    square: Array, known: Holes, places: Index, block: Block, work: Work, weigh: bool, seen: bool
+    square: Array,
+    known: Holes,
+    kept: Means,
+    places: Index,
+    block: Block,
+    work: Work,
+    weigh: bool,
+    seen: bool,
 ) -> None:
     """Fill a block with rows, their holes at their means; covariances wait, or are added, if ``weigh``.
 
     ``seen``: with (1, u), if ``weigh``. ``square`` are the K, or the covariances, of all densities, those of
-    this block's from ``block.square`` on, interleaved; ``places`` are rows of ``known``.
+    this block's from ``block.square`` on, interleaved; ``places`` are rows of ``known``. Means are ``kept``,
+    or taken from there if ``weigh``.
     """
     width, many = block.width, block.many
-    wide, group = padded(HEAD + width), LANES // block.many
-    for r in range(block.pitch):
-        row = places[block.at + min(r, block.rows - 1)]
-        for own in range(many):
-            start = (own * block.pitch + r) * wide + HEAD
-            if seen:
-                for k in range(width):
-                    work.z[U(start + k)] = 1.0 if k == 0 else 0.0
-            else:
-                for k in range(width):
-                    work.z[U(start + k)] = known.z[U(row * width + k)]
+    group = LANES // block.many
+    if weigh:
+        _lay_rows(known, places, block, seen, work)
+    elif not seen:
+        _lay_panels(known, places, block, work)
     # Rows before r are filled; those whose covariances wait share the holes of ``standing``.
     for r in range(0, block.rows, group):
         at, end = block.at + r, block.at + block.rows
@@ -229,13 +246,52 @@ def load(
                 work.standing[k] = _own(known, places, min(at + k, end - 1))
             work.held[0], work.held[1] = most, int(alike)
             _factor(square, known, block, -0.5 if seen else 0.5, work)
-        _fill(square, known, places, block, r, work, weigh, seen)
+        if weigh and kept.first[0] >= 0:
+            _recall(known, kept, places, block, r, work)
+        else:
+            _fill(square, known, kept, places, block, r, work, weigh, seen)
         for lane in range(LANES):
             row, slot = r + lane // many, (lane % many) * block.pitch + r + lane // many
             sound = work.state[lane] == 0.0
             work.log[slot] = work.shift[lane] - work.state[3 * LANES + lane] if sound else np.nan
             if weigh and row < block.rows and sound:
                 work.waiting[lane] += work.share[slot]
+
+
+@called
+def _lay_rows(known: Holes, places: Index, block: Block, seen: bool, work: Work) -> None:
+    """Put the rows of a block for each of its densities, as they are; (1, 0), if ``seen``.
+
+    Rows that count for nothing are left out.
+    """
+    width = block.width
+    wide = padded(HEAD + width)
+    for r in range(block.rows):
+        row = places[block.at + r]
+        for own in range(block.many):
+            start = (own * block.pitch + r) * wide + HEAD
+            if work.share[own * block.pitch + r] == 0.0:
+                continue
+            if seen:
+                for k in range(width):
+                    work.z[U(start + k)] = 1.0 if k == 0 else 0.0
+            else:
+                for k in range(width):
+                    work.z[U(start + k)] = known.z[U(row * width + k)]
+
+
+@called
+def _lay_panels(known: Holes, places: Index, block: Block, work: Work) -> None:
+    """Put the rows of a block, in panels, for each of its densities."""
+    width, size = block.width, block.pitch * block.width
+    for r in range(block.pitch):
+        row = places[block.at + min(r, block.rows - 1)] * width
+        start = r // PANEL * width * PANEL + r % PANEL
+        for k in range(width):
+            work.z[U(start + k * PANEL)] = known.z[U(row + k)]
+    for own in range(1, block.many):
+        for k in range(size):
+            work.z[U(own * size + k)] = work.z[U(k)]
 
 
 @inlined
@@ -324,36 +380,74 @@ def _factor(square: Array, known: Holes, block: Block, half: float, work: Work) 
     """Make the factors of K_hh of the standing patterns, and note which have lost too many digits."""
     _gather(square, known, block, half, work)
     tiles, whole = _tiles(work.held[0]), _whole(work.held[0], block.many)
-    lower, base, places = work.lower, work.base, work.places
-    for j in range(tiles):  # columns of tiles before j are those of L
-        row = j * tiles * AREA
-        inner = row + j * AREA
-        if j < whole:
-            diagonal_led(lower, inner, row, j, work.state, square, base, places, j * TILE)
-        else:
-            diagonal(lower, inner, row, j, work.state)
-        for i in range(j + 1, tiles):
-            other = i * tiles * AREA
-            at = other + j * AREA
-            if i < whole:
-                below_led(lower, at, other, row, j, inner, square, base, i * TILE, places, j * TILE)
-            else:
-                below(lower, at, other, row, j, inner)
+    for j in range(0, tiles, 2):  # columns of tiles before j are those of L
+        both = j + 1 < tiles
+        _pivot(square, j, tiles, whole, work)
+        if both:
+            _under(square, j + 1, j, tiles, whole, work)
+            _pivot(square, j + 1, tiles, whole, work)
+        for i in range(j + 2, tiles):  # a row of tiles is fetched once for two columns
+            _under(square, i, j, tiles, whole, work)
+            _under(square, i, j + 1, tiles, whole, work)
     for lane in range(LANES):
         log = np.log(work.state[LANES + lane])
         work.shift[lane] += log + LOG_2 * work.state[2 * LANES + lane]
 
 
+@inlined
+def _pivot(square: Array, j: int, tiles: int, whole: int, work: Work) -> None:
+    """Make the j-th tile of L on the diagonal."""
+    row = j * tiles * AREA
+    if j < whole:
+        diagonal_led(work.lower, row + j * AREA, row, j, work.state, square, work.base, work.places, j * TILE)
+    else:
+        diagonal(work.lower, row + j * AREA, row, j, work.state)
+
+
+@called
+def _under(square: Array, i: int, j: int, tiles: int, whole: int, work: Work) -> None:
+    """Make tile (i, j) of L, below the diagonal."""
+    row, other = j * tiles * AREA, i * tiles * AREA
+    inner, at = row + j * AREA, other + j * AREA
+    if i < whole:
+        base, places = work.base, work.places
+        below_led(work.lower, at, other, row, j, inner, square, base, i * TILE, places, j * TILE)
+    else:
+        below(work.lower, at, other, row, j, inner)
+
+
+@called
+def _recall(known: Holes, kept: Means, places: Index, block: Block, r: int, work: Work) -> None:
+    """Put the holes' means that are kept into the next rows of the block, from row ``r`` on."""
+    many, wide = block.many, padded(HEAD + block.width)
+    for lane in range(LANES):
+        own, k = lane % many, lane // many
+        row = places[min(block.at + r + k, block.at + block.rows - 1)]
+        begin, end = known.first[work.standing[k]], known.first[work.standing[k] + 1]
+        at, start = kept.first[row] + (block.density + own) * (end - begin), own * block.pitch + r + k
+        for i in range(end - begin if work.state[lane] == 0.0 else 0):
+            work.z[U(start * wide + HEAD + known.holes[U(begin + i)])] = kept.means[U(at + i)]
+
+
 @called
 def _fill(
-    square: Array, known: Holes, places: Index, block: Block, r: int, work: Work, weigh: bool, seen: bool
+    square: Array,
+    known: Holes,
+    kept: Means,
+    places: Index,
+    block: Block,
+    r: int,
+    work: Work,
+    weigh: bool,
+    seen: bool,
 ) -> None:
     """Put the holes' means into the next rows of the block, from row ``r`` on; u, if ``seen``.
 
-    ``square`` and ``places`` are those of `load`.
+    ``square``, ``kept`` and ``places`` are those of `load`.
     """
     many, width = block.many, block.width
     tiles, wide = _tiles(work.held[0]), padded(HEAD + width)
+    step = 1 if weigh else PANEL
     for k in range(LANES // many):
         row = places[min(block.at + r + k, block.at + block.rows - 1)]
         if seen:
@@ -374,9 +468,15 @@ def _fill(
     for lane in range(LANES):
         begin = known.first[work.standing[lane // many]]
         end = known.first[work.standing[lane // many] + 1] if work.state[lane] == 0.0 else begin
-        start = ((lane % many) * block.pitch + r + lane // many) * wide + HEAD
+        slot = (lane % many) * block.pitch + r + lane // many
+        start = slot * wide + HEAD if weigh else slot // PANEL * width * PANEL + slot % PANEL
         for i in range(end - begin):
-            work.z[U(start + known.holes[U(begin + i)])] = work.right[U(i * LANES + lane)]
+            work.z[U(start + known.holes[U(begin + i)] * step)] = work.right[U(i * LANES + lane)]
+        if kept.first[0] >= 0 and not weigh:
+            row = places[min(block.at + r + lane // many, block.at + block.rows - 1)]
+            at = kept.first[row] + (block.density + lane % many) * (end - begin)
+            for i in range(end - begin):
+                kept.means[U(at + i)] = work.right[U(i * LANES + lane)]
 
 
 @called
@@ -432,14 +532,15 @@ def _multiply(square: Array, known: Holes, block: Block, row: int, k: int, work:
     """
     many, width = block.many, block.width
     begin, end = known.first[work.standing[k]], known.first[work.standing[k] + 1]
-    seen, hole = 0, begin
+    seen = 0
     if many == LANES:  # the fewest places
         for place in range(width):
-            if hole < end and known.holes[U(hole)] == place:
-                hole += 1
-            else:
-                work.places[U(seen)], work.values[U(seen)] = place * many, known.z[U(row * width + place)]
-                seen += 1
+            work.base[U(place)] = 1
+        for i in range(begin, end):
+            work.base[known.holes[U(i)]] = 0
+        for place in range(width):  # without a branch: nobody can guess where holes are
+            work.places[U(seen)], work.values[U(seen)] = place * many, known.z[U(row * width + place)]
+            seen += work.base[U(place)]
     else:
         _repeat(known.z, row * width, width, many, work.values)
         seen = (width * many + LANES - 1) // LANES
@@ -493,10 +594,11 @@ def spread(known: Holes, width: int, many: int, work: Work) -> None:
 def _invert(tiles: int, work: Work) -> None:
     """Make the inverses of factors, zero where those are lost."""
     step = tiles * AREA
-    for i in range(1, tiles):
-        for j in range(i):
-            out, inner = i * step + j * AREA, i * step + i * AREA
-            inverse(work.lower, out, out, j * step + j * AREA, step, i - j, inner)
+    for first in range(1, tiles, 2):
+        for j in range(first + 1):  # a column of tiles is fetched once for two rows
+            for i in range(max(first, j + 1), min(first + 2, tiles)):
+                out, inner = i * step + j * AREA, i * step + i * AREA
+                inverse(work.lower, out, out, j * step + j * AREA, step, i - j, inner)
     for lane in range(LANES):
         if work.state[lane] != 0.0:
             for at in range(lane, tiles * step, LANES):
@@ -507,10 +609,11 @@ def _invert(tiles: int, work: Work) -> None:
 def _square(tiles: int, work: Work) -> None:
     """Make covariances of the inverses of factors."""
     step = tiles * AREA
-    for i in range(tiles):
-        column = i * step + i * AREA
-        for j in range(i + 1):
-            product(work.lower, i * step + j * AREA, column, i * step + j * AREA, step, tiles - i)
+    for first in range(0, tiles, 2):
+        for j in range(first + 2):  # a column of tiles is fetched once for two others
+            for i in range(max(first, j), min(first + 2, tiles)):
+                column, at = i * step + i * AREA, i * step + j * AREA
+                product(work.lower, at, column, at, step, tiles - i)
 
 
 @called
@@ -519,10 +622,13 @@ def _add_covariances(known: Holes, width: int, tiles: int, work: Work) -> None:
     step, lower, out = tiles * AREA, work.lower, work.covariance
     base, places, weight = work.base, work.places, work.waiting
     _lead(known, work.standing[0], 0, LANES, width, work)
-    for i in range(tiles):  # what rows of tiles before i have of them is added
-        column, n, at = i * step + i * AREA, tiles - i, i * TILE
-        for j in range(i):
-            other = i * step + j * AREA
-            add_product(lower, out, column, other, step, n, weight, base, at, places, j * TILE)
-        add_square(lower, out, column, step, n, weight, base, places, at)
+    for first in range(0, tiles, 2):  # what rows of tiles before have of them is added
+        for j in range(first + 2):  # a column of tiles is fetched once for two others
+            for i in range(max(first, j), min(first + 2, tiles)):
+                column, n, at = i * step + i * AREA, tiles - i, i * TILE
+                other = i * step + j * AREA
+                if i == j:
+                    add_square(lower, out, column, step, n, weight, base, places, at)
+                else:
+                    add_product(lower, out, column, other, step, n, weight, base, at, places, j * TILE)
     work.held[0] = 0

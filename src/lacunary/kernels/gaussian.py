@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.kernels.arena import Arena, pointed
-from lacunary.kernels.compile import called, compact
+from lacunary.kernels.compile import bare, called, compact
 from lacunary.kernels.filling import (
+    BLOCK,
     HEAD,
-    LARGE,
     Block,
     Holes,
+    Means,
     Work,
     height_of,
     load,
@@ -26,9 +27,18 @@ from lacunary.kernels.filling import (
     work_in,
 )
 from lacunary.kernels.lanes import LANES, U
-from lacunary.kernels.tile import HIGH, add_products
+from lacunary.kernels.panels import LARGE, PANEL, squared_norms
+from lacunary.kernels.tile import HIGH, add_products, add_twice
 
-__all__ = ["Forms", "Tasks", "add_moments", "log_densities"]
+__all__ = [
+    "Forms",
+    "Tasks",
+    "add_moments",
+    "add_plain_moments",
+    "add_up",
+    "log_densities",
+    "log_densities_of_panels",
+]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -67,9 +77,11 @@ class Forms(NamedTuple):
     Attributes
     ----------
     turned
-        The transposes of the roots A, their rows filled up with zeros to a multiple of `LANES`; flat.
+        The roots A in tiles, as `lacunary.kernels.panels` has them; flat.
     reach
-        For each density and each `LANES` rows of A, the first column that is not zero, and one past the last.
+        For each density and tile, the first column that is not zero, and one past the last; flat.
+    tiles
+        How many tiles a density has; (1,).
     constant
         g; (densities,).
     square
@@ -79,13 +91,15 @@ class Forms(NamedTuple):
     """
 
     turned: Array
-    reach: NDArray[np.int64]
+    reach: Index
+    tiles: Index
     constant: Array
     square: Array
 
 
 def log_densities(
     known: Holes,
+    kept: Means,
     forms: Forms,
     tasks: Tasks,
     begin: int,
@@ -97,13 +111,14 @@ def log_densities(
 ) -> None:
     """Put the log-densities of observed cells into ``out``, (columns, rows); NaN where digits were lost.
 
-    ``room`` is that of `room_for`; ``seen``: rows are taken the other way.
+    ``room`` is that of `room_for`; ``seen``: rows are taken the other way, and means are not ``kept``.
     """
-    visit(known, forms, tasks, begin, end, columns, out, NOTHING_LOST, out, room, False, seen)
+    visit(known, kept, forms, tasks, begin, end, columns, out, NOTHING_LOST, out, room, False, seen)
 
 
 def add_moments(
     known: Holes,
+    kept: Means,
     forms: Forms,
     tasks: Tasks,
     begin: int,
@@ -121,12 +136,13 @@ def add_moments(
     all tasks, w²) for w = `wide_for` (n + 1), from place `HEAD` on. ``room`` is that of `room_for`.
     ``seen``: rows are taken the other way, and added is Σ weight · ((1, u)(1, u)ᵀ − S⁻¹).
     """
-    visit(known, forms, tasks, begin, end, columns, weights, lost, out, room, True, seen)
+    visit(known, kept, forms, tasks, begin, end, columns, weights, lost, out, room, True, seen)
 
 
 @compact
 def visit(
     known: Holes,
+    kept: Means,
     forms: Forms,
     tasks: Tasks,
     begin: int,
@@ -141,11 +157,11 @@ def visit(
 ) -> None:
     """Do `add_moments` if ``weigh``, else `log_densities`: most of either is compiled once then.
 
-    ``columns``, ``weights``, ``lost``, ``out`` and ``room`` are theirs.
+    ``kept``, ``columns``, ``weights``, ``lost``, ``out`` and ``room`` are theirs.
     """
     work = work_in(room)
-    width, blocks, holes = known.z.shape[1], forms.reach.shape[1], len(known.holes) > 0
-    known, forms, tasks = pointed(known), pointed(forms), pointed(tasks)
+    width, tiles, holes = known.z.shape[1], forms.tiles[0], len(known.holes) > 0
+    known, kept, forms, tasks = pointed(known), pointed(kept), pointed(forms), pointed(tasks)
     for t in range(begin, end):  # ``out`` has all of the tasks before t
         many = tasks.many[t]
         work.held[0] = 0
@@ -154,12 +170,13 @@ def visit(
         # Rows before ``at`` are in ``out``, or their covariances in ``work``.
         for at in range(tasks.first[t], tasks.last[t], height_of(many)):
             rows = min(tasks.last[t] - at, height_of(many))
-            block = Block(at, rows, many, padded(rows), tasks.square[t], width)
+            pitch = padded(rows) if weigh else (rows + PANEL - 1) // PANEL * PANEL
+            block = Block(at, rows, tasks.density[t], many, pitch, tasks.square[t], width)
             for own in range(many if weigh else 0):
                 weight = weights[columns[tasks.density[t] + own]]
                 for r in range(rows):
                     work.share[own * block.pitch + r] = weight[tasks.places[at + r]]
-            load(forms.square, known, tasks.places, block, work, weigh, seen)
+            load(forms.square, known, kept, tasks.places, block, work, weigh, seen)
             for own in range(many):
                 c = tasks.density[t] + own
                 if weigh:
@@ -169,9 +186,7 @@ def visit(
                         log = work.log[own * block.pitch + r]
                         out[columns[c], tasks.places[at + r]] = forms.constant[c] + log
                 else:
-                    _residuals(
-                        forms, c, blocks, own * block.pitch, block, tasks.places, out[columns[c]], work
-                    )
+                    _residuals(forms, c, tiles, own * pitch, block, tasks.places, out[columns[c]], work)
         if weigh and work.held[0]:
             spread(known, width, many, work)
         for own in range(many if weigh else 0):
@@ -179,28 +194,45 @@ def visit(
             _finish(width, own, many if holes else 0, sign, out[tasks.slot[t] + own], work)
 
 
+@bare
+def log_densities_of_panels(
+    rows: Array,
+    many: int,
+    width: int,
+    forms: Forms,
+    first: int,
+    last: int,
+    columns: Index,
+    room: Array,
+    out: Array,
+) -> None:
+    """Put the log-densities of rows without holes, in the panels from ``first`` to ``last``, into ``out``.
+
+    ``rows`` are in panels, ``many`` of them in all, z ``width`` numbers long; ``room`` has `PANEL` numbers,
+    and ``out`` is (columns, rows).
+    """
+    forms = pointed(forms)
+    for p in range(first, last):  # ``out`` has the rows of all panels before
+        end = min(PANEL, many - p * PANEL)
+        for c in range(len(columns)):
+            squared_norms(forms.turned, forms.reach, c, forms.tiles[0], width, rows, p * width * PANEL, room)
+            own = out[columns[c]]
+            for i in range(end):
+                half = 0.5 * room[U(i)] if room[U(i)] < LARGE else 0.5 * LARGE
+                own[U(p * PANEL + i)] = forms.constant[c] - half
+
+
 @called
 def _residuals(
-    forms: Forms, c: int, blocks: int, first: int, block: Block, places: Index, out: Array, work: Work
+    forms: Forms, c: int, tiles: int, first: int, block: Block, places: Index, out: Array, work: Work
 ) -> None:
     """Put the log-densities of the block's rows under density c, which stand from row ``first`` on."""
-    width, high = block.width, blocks * LANES
-    wide = padded(HEAD + width)
-    for r in range(0, block.rows, HIGH):
-        for i in range(HIGH * LANES, 2 * HIGH * LANES):
-            work.sums[U(i)] = 0.0
-        for k in range(blocks):
-            low, top = forms.reach[2 * (c * blocks + k)], forms.reach[2 * (c * blocks + k) + 1]
-            for i in range(HIGH * LANES):
-                work.sums[U(i)] = 0.0
-            start, row = (c * width + low) * high + k * LANES, (first + r) * wide + HEAD + low
-            add_products(work.sums, 0, LANES, work.z, row, wide, 1, forms.turned, start, high, top - low)
-            for i in range(HIGH * LANES):
-                work.sums[U(HIGH * LANES + i)] += work.sums[U(i)] ** 2
-        for i in range(r, min(r + HIGH, block.rows)):
-            squared = 0.0
-            for lane in range(LANES):
-                squared += work.sums[(HIGH + i - r) * LANES + lane]
+    for r in range(0, block.rows, PANEL):
+        squared_norms(
+            forms.turned, forms.reach, c, tiles, block.width, work.z, (first + r) * block.width, work.sums
+        )
+        for i in range(r, min(r + PANEL, block.rows)):
+            squared = work.sums[U(i - r)]
             half = 0.5 * squared if squared < LARGE else 0.5 * LARGE
             out[places[block.at + i]] = forms.constant[c] + work.log[first + i] - half
 
@@ -209,19 +241,89 @@ def _residuals(
 def _add_squares(own: int, block: Block, lost: NDArray[np.bool_], out: Array, work: Work) -> None:
     """Add Σ weight z zᵀ of the block's rows under one density to the upper half of its moments."""
     first, wide = own * block.pitch, padded(HEAD + block.width)
-    for r in range(block.rows):
+    kept, base = 0, own * block.pitch * wide
+    for r in range(block.rows):  # those before r that count for anything stand first
         lost[block.at + r] = np.isnan(work.log[first + r])
         share = 0.0 if lost[block.at + r] else work.share[first + r]
-        start = (first + r) * wide
-        for k in range(wide):
-            work.weighted[U(r * wide + k)] = share * work.z[U(start + k)]
+        if share == 0.0:
+            continue
+        start, to, put = base + r * wide, base + kept * wide, kept * wide
         for k in range(HEAD, wide):
-            out[U(HEAD * wide + k)] += work.weighted[U(r * wide + k)]
-    for i in range(LANES, wide, HIGH):
-        for j in range(i, wide, LANES):
-            add_products(
-                out, i * wide + j, wide, work.weighted, i, 1, wide, work.z, first * wide + j, wide, block.rows
-            )
+            value = work.z[U(start + k)]
+            work.z[U(to + k)], work.weighted[U(put + k)] = value, share * value
+        for k in range(HEAD, wide):
+            out[U(HEAD * wide + k)] += work.weighted[U(put + k)]
+        kept += 1
+    _multiply(work.weighted, work.z, base, kept, wide, out)
+
+
+@called
+def _multiply(weighted: Array, z: Array, base: int, rows: int, wide: int, out: Array) -> None:
+    """Add Σ weight z zᵀ of so many rows, which stand from ``base`` on, to the upper half of moments."""
+    for i in range(LANES, wide if rows else 0, HIGH):
+        for j in range(i, wide - LANES, 2 * LANES):
+            add_twice(out, i * wide + j, wide, weighted, i, 1, wide, z, base + j, wide, rows)
+        if (wide - i) // LANES % 2:
+            j = wide - LANES
+            add_products(out, i * wide + j, wide, weighted, i, 1, wide, z, base + j, wide, rows)
+
+
+@bare
+def add_plain_moments(
+    z: Array, weights: Array, least: Array, begin: int, end: int, counted: Index, room: Array, out: Array
+) -> None:
+    """Add Σ weight · z zᵀ over rows without holes, from ``begin`` to ``end``, to each density's moments.
+
+    Parameters
+    ----------
+    z
+        (1, x); (rows, n + 1).
+    weights, least
+        (densities, rows); and what a row must weigh more than to leave a trace, (densities,).
+    counted
+        As many places as rows, at least.
+    room
+        2 × `BLOCK` rows as long as w = `wide_for` (n + 1); zeros, flat.
+    out
+        (densities, w²), from place `HEAD` on.
+    """
+    width = z.shape[1]
+    wide = padded(HEAD + width)
+    rows, weighted = room[: BLOCK * wide], room[BLOCK * wide :]
+    for c in range(len(weights)):  # ``out`` has all rows of the densities before
+        own, kept = out[c], 0
+        for r in range(begin, end):  # without a branch: nobody can guess which rows count
+            counted[kept] = r
+            kept += 1 if weights[c, U(r)] > least[c] else 0
+        for first in range(0, kept, BLOCK):  # rows before ``first`` are in ``out``
+            some = min(BLOCK, kept - first)
+            for r in range(some):
+                row, at = counted[first + r], r * wide + HEAD
+                share, line = weights[c, row], z[row]
+                for k in range(width):
+                    value = line[U(k)]
+                    rows[U(at + k)], weighted[U(at + k)] = value, share * value
+                    own[U(HEAD * wide + HEAD + k)] += share * value
+            _multiply(weighted, rows, 0, some, wide, own)
+
+
+@bare
+def add_up(parts: Array, out: Array) -> None:
+    """Add up the upper halves of moments, (parts, densities, w²), and put them whole into ``out``.
+
+    That holds zeros; (densities, n + 1, n + 1).
+    """
+    width = out.shape[1]
+    wide = padded(HEAD + width)
+    for c in range(len(out)):
+        for i in range(width):
+            at, own = (HEAD + i) * wide + HEAD, out[c, i]
+            for part in range(len(parts)):  # ``own`` has the parts before
+                some = parts[part, c]
+                for j in range(i, width):
+                    own[U(j)] += some[U(at + j)]
+            for j in range(i):
+                own[j] = out[c, j, i]
 
 
 @called

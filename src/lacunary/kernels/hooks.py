@@ -8,6 +8,7 @@ Where a version of Numba lacks one of them, its public ``cache=True`` is used in
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cache
@@ -293,6 +294,8 @@ class _Stored:
         """Keep the code for these types."""
         place = store.folder() if store.is_current() else None
         bound = any(not lifted.can_cache for lifted in code.lifted) or code.library.has_dynamic_globals
+        if place is None:
+            _say_unkept()
         if place is None or bound:
             return
         file = self._file(place, signature, code.target_context)
@@ -314,6 +317,13 @@ class _Stored:
 @cache
 def _shelves() -> list[Path]:
     return store.shelves()
+
+
+@cache
+def _say_unkept() -> None:
+    """Tell whoever listens, once, that nothing is kept."""
+    if said := store.unkept():
+        logging.getLogger("lacunary").warning(said)
 
 
 @cache

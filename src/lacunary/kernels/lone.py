@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from lacunary.kernels.arena import cells_in, count_in, kinds_in
-from lacunary.kernels.cell import SMALL
-from lacunary.kernels.compile import bare, inlined
+from lacunary.kernels.cell import SMALL, align_powers, lift
+from lacunary.kernels.compile import bare, called, inlined
 from lacunary.kernels.lanes import LANES, U
 from lacunary.kernels.links import (
     product_1,
@@ -33,6 +33,12 @@ __all__ = ["TOGETHER", "sweep_lone"]
 
 TOGETHER = 1024
 """Numbers that rows which are swept together have, unless one row has more."""
+
+BLOCK = 16
+"""Links whose product is looked at together where products may vanish."""
+
+SAFE = 1e-150
+"""A product of some links that is no less has lost no digit."""
 
 
 @inlined
@@ -73,6 +79,53 @@ def _count(value: Any, at: Any, size: Any, counts: Any, read: Any, first: Any, l
         share_1(value, at + i, counts, read, first, last, i, share)
 
 
+@called
+def _with_care(
+    value: Any,
+    at: Any,
+    size: Any,
+    potential: Any,
+    base: Any,
+    first: Any,
+    last: Any,
+    spare: Any,
+    power: Any,
+    log: Any,
+) -> None:
+    """Write the posterior of a row whose product may have vanished, and the logarithm of its sum.
+
+    Every value has an exponent of its own, in ``power``. From ``spare`` on ``value`` is free. An impossible
+    row has a posterior of zeros.
+    """
+    for i in range(size):
+        value[U(at + i)] = 1.0
+        power[i] = 0
+    # The product of the links before k is value · 2^power, and each value is zero or near one.
+    for k in range(first, last, BLOCK):
+        end = min(k + BLOCK, last)
+        _multiply(value, spare, size, potential, base, k, end)
+        least = 1.0
+        for i in range(size):
+            least = min(least, value[U(spare + i)])
+        if least >= SAFE:
+            for i in range(size):
+                value[U(at + i)] *= value[U(spare + i)]
+            lift(value, power, at, size)
+            continue
+        for n in range(k, end):
+            for i in range(size):
+                value[U(at + i)] *= potential[U(base[U(n)] + i)]
+            lift(value, power, at, size)
+    log[0] = 0.0
+    align_powers(value, power, at, size, log, 1)
+    every = 0.0
+    for i in range(size):
+        every += value[U(at + i)]
+    log[0] += np.log(every)
+    for i in range(size if every > 0.0 else 0):
+        value[U(at + i)] /= every
+
+
 @bare
 def sweep_lone(
     kinds_arena: Any,
@@ -80,13 +133,14 @@ def sweep_lone(
     weight: Any,
     potential: Any,
     value: Any,
+    power: Any,
     counts: Any,
     root_log: Any,
     total_log: Any,
 ) -> bool:
     """Do as `lacunary.kernels.sweep.sweep` for cells that are roots of one kind, without children or tables.
 
-    Returns whether all is well: where a sum is so small that it needs care, nothing that was written holds.
+    Returns whether some sum was so small that it needed care.
 
     Parameters
     ----------
@@ -95,7 +149,9 @@ def sweep_lone(
     potential
         At most one, zeros allowed, need not be normalised; (size,).
     value
-        Room for a cell, or for `TOGETHER` numbers if that is more.
+        Room for a cell, or for `TOGETHER` numbers if that is more; and for another cell at its end.
+    power
+        Room for an exponent of each number of a cell.
     counts
         Posterior counts, added to unless it is empty; (size,).
     root_log
@@ -108,9 +164,9 @@ def sweep_lone(
     kind = slab.kind[0]
     size = kinds.size[kind]
     links, reads = np.int64(slab.base_start[1]), np.int64(slab.read_start[1])
-    together, found = max(TOGETHER // size, 1), 0.0
+    together, found, careful = max(TOGETHER // size, 1), 0.0, False
     for c in range(0, cells, together):  # cells before c are done; ``value`` is of ``many`` from c on
-        many = min(together, cells - c)
+        many, small = min(together, cells - c), 0
         for r in range(many):
             first = (c + r) * links
             _multiply(value, r * size, size, potential, slab.base, first, first + links)
@@ -122,17 +178,24 @@ def sweep_lone(
             for i in range(size):
                 every += value[U(r * size + i)]
             root_log[U(c + r), 0] = every
-        small = 0
         for r in range(many):
             small += 0 if root_log[U(c + r), 0] >= SMALL else 1
-        if small:
-            return False
+        for r in range(many if small else 0):
+            if not root_log[U(c + r), 0] >= SMALL:  # after this a logarithm, which is below zero
+                at, first, log = r * size, (c + r) * links, root_log[c + r]
+                spare = value.size - size
+                _with_care(value, at, size, potential, slab.base, first, first + links, spare, power, log)
+        careful |= small > 0
         for r in range(many if counts.size else 0):
-            first = (c + r) * reads
-            share = weight[U(c + r)] / root_log[U(c + r), 0]
-            _count(value, r * size, size, counts, slab.read, first, first + reads, share)
-        for r in range(c, c + many):
+            at, first, sum_ = r * size, (c + r) * reads, root_log[U(c + r), 0]
+            share = weight[U(c + r)] / sum_ if sum_ > 0.0 else weight[U(c + r)]
+            _count(value, at, size, counts, slab.read, first, first + reads, share)
+        for r in range(c, c + many if small else c):
+            if root_log[U(r), 0] > 0.0:
+                root_log[U(r), 0] = np.log(root_log[U(r), 0])
+            found += weight[U(r)] * root_log[U(r), 0] if weight[U(r)] > 0.0 else 0.0
+        for r in range(c, c if small else c + many):
             root_log[U(r), 0] = np.log(root_log[U(r), 0])
             found += weight[U(r)] * root_log[U(r), 0]
     total_log[0] += found
-    return True
+    return careful

@@ -41,53 +41,31 @@ class Slab(NamedTuple):
     root_start: NDArray[np.int32]
 
 
+@patient
 def fill_offsets(
-    member: NDArray[np.int32],
-    member_start: NDArray[np.int64],
-    sizes: NDArray[np.int64],
-    step: NDArray[np.int32],
-    step_start: NDArray[np.int64],
-    shape: NDArray[np.int64],
-    out: NDArray[np.int32],
-    out_start: NDArray[np.int64],
-) -> None:
+    member: Any, member_start: Any, sizes: Any, step: Any, step_start: Any, shape: Any, run: Any,
+    out: Any, out_start: Any,
+) -> None:  # fmt: skip
     """Write, for each table, where every configuration of its shape's open variables leads.
 
     Table t belongs to shape ``shape[t]`` and moves by ``step[step_start[t] + m]`` when the shape's
-    m-th open variable goes up by one; the last variable moves fastest.
+    m-th open variable goes up by one; the last variable moves fastest. Behind it come the offsets of every
+    ``run[t]``-th configuration, unless that is zero. A table without room is not written.
     """
-    digit = np.empty(int(np.diff(member_start).max(initial=0)), dtype=np.int64)
-    _fill_offsets(member, member_start, sizes, step, step_start, shape, out, out_start, digit)
-
-
-@patient
-def _fill_offsets(
-    member: Any,
-    member_start: Any,
-    sizes: Any,
-    step: Any,
-    step_start: Any,
-    shape: Any,
-    out: Any,
-    out_start: Any,
-    digit: Any,
-) -> None:
-    """Do what `fill_offsets` says, with its arrays and room for the digits of the longest shape."""
     for t in range(shape.size):
-        first = member_start[shape[t]]
-        many = member_start[shape[t] + 1] - first
-        for m in range(many):
-            digit[m] = 0
-        at = 0
-        for i in range(out_start[t], out_start[t + 1]):  # ``at`` is Σ digit · step of configuration i
-            out[i] = at
-            for m in range(many - 1, -1, -1):
-                digit[m] += 1
-                at += step[step_start[t] + m]
-                if digit[m] < sizes[member[first + m]]:
-                    break
-                at -= step[step_start[t] + m] * digit[m]
-                digit[m] = 0
+        first, begin = member_start[shape[t]], out_start[t]
+        if begin == out_start[t + 1]:
+            continue
+        out[begin] = 0
+        written = 1
+        for m in range(member_start[shape[t] + 1] - first - 1, -1, -1):
+            for k in range(1, sizes[member[first + m]]):  # of k states of variable m and all behind it
+                more, to = k * step[step_start[t] + m], begin + k * written
+                for i in range(written):
+                    out[to + i] = out[begin + i] + more
+            written *= sizes[member[first + m]]
+        for r in range(out_start[t + 1] - begin - written):
+            out[begin + written + r] = out[begin + r * run[t]]
 
 
 @inlined

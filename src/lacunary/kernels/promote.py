@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
 from threading import Lock
 from types import FunctionType, ModuleType
@@ -22,6 +23,9 @@ PATIENCE = 0.5
 Who has asked for so long keeps asking, and has answers in a thirtieth of the time from then on.
 """
 
+KEEN = 10
+"""Questions after which compiled ones are loaded, if they are on disk, however short these questions were."""
+
 LOOK = 0.1
 """Seconds spent on plain functions after which it is looked again whether compiled ones are there."""
 
@@ -29,24 +33,27 @@ _twins: dict[str, ModuleType] = {}
 """By their names, the compiled forms of modules."""
 
 _spent = [0.0]
+_times = [0]
 _look = [0.0]
-"""Seconds spent, and how many it takes until the store is looked at next."""
+"""Seconds spent, in how many questions, and the seconds that it takes until the store is looked at next."""
 
 _lock = Lock()
 
 
 def spend(seconds: float) -> None:
-    """Count seconds that were spent on plain functions."""
+    """Count seconds that a question has spent on plain functions."""
     _spent[0] += seconds
+    _times[0] += 1
 
 
-def is_due(*modules: ModuleType) -> bool:
+def is_due(*modules: ModuleType, here: bool = False) -> bool:
     """Return whether to run modules' functions compiled from now on.
 
-    They are on disk and enough was spent to load them; or more was spent, and no other process compiles them.
+    They are on disk and enough was spent, or asked, to load them; or more was spent, and no other process
+    compiles them, or they are to be compiled by this one.
     """
     spent = _spent[0]
-    if spent < _look[0] or spent < min(_loading(), PATIENCE):
+    if spent < _look[0] or (_times[0] < KEEN and spent < min(_loading(), PATIENCE)):
         return False
     _look[0] = spent + LOOK
     if are_stored(*modules):
@@ -55,7 +62,7 @@ def is_due(*modules: ModuleType) -> bool:
         return False
     from lacunary.kernels import ahead
 
-    return not ahead.is_at_work()
+    return here or not ahead.is_at_work()
 
 
 def _loading() -> float:
@@ -87,18 +94,28 @@ def in_use(module: ModuleType) -> ModuleType:
 
 
 def promote(*modules: ModuleType) -> None:
-    """Have modules of plain functions that call each other compiled; `in_use` returns them from then on.
+    """Have modules of plain functions, and those that they call, compiled; `in_use` returns them then.
 
     Python can call those that a module lists as its ``ENTRIES``; all others are compiled as parts of them.
     Sums keep their order, so that both forms give the same numbers to the last bit. The plain functions stay
     what they are, as other threads may be in the midst of them.
     """
     with _lock:
-        new = [module for module in modules if module.__name__ not in _twins]
+        new = [module for module in _with_called(modules) if module.__name__ not in _twins]
         twins = {module.__name__: ModuleType(module.__name__) for module in new}
         for module in new:
-            _fill(twins[module.__name__].__dict__, module, twins)
+            _fill(twins[module.__name__].__dict__, module, _twins | twins)
         _twins.update(twins)
+
+
+def _with_called(modules: Iterable[ModuleType]) -> list[ModuleType]:
+    """Return modules of plain functions, and all such modules that they call."""
+    found = list(modules)
+    for module in found:
+        for held in vars(module).values():
+            if isinstance(held, ModuleType) and hasattr(held, "ENTRIES") and held not in found:
+                found.append(held)
+    return found
 
 
 def _fill(own: dict[str, Any], module: ModuleType, twins: dict[str, ModuleType]) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from lacunary.kernels import buckets, orders
+from lacunary.kernels import buckets, orders, slices
 
 __all__ = ["DONE", "ENTRIES", "IMPOSSIBLE", "LOST", "TOO_WIDE", "ask", "collect", "lay"]
 
@@ -136,11 +136,11 @@ def ask(
         for i in range(len(out)):
             out[i] /= total
     else:
-        used = np.empty(len(home), np.bool_)
-        for i in range(len(home)):
-            used[i] = home[i] != -1
+        used = _with_a_home(home)
         # If nothing has probability zero, it came of rounding.
-        lost = lost or not _any_zero(used, member_at, member, start, sizes, tables, least, zero)
+        lost = lost or not _any_zero(
+            used, member_at, member, stride, start, sizes, codes, tables, least, zero
+        )
     if lost:
         return LOST, out, 0.0, packed, rest
     if len(rest) == 0:
@@ -151,23 +151,35 @@ def ask(
         lost, log = _summed(
             member_at, member, stride, start, sizes, rest, codes, tables, least, zero, np.empty(0)
         )
-        if lost:
+        # It was laid out for a zero, perhaps of other states than those that are seen now.
+        used = _with_a_home(orders.opened(rest)[3])
+        if lost and _any_zero(used, member_at, member, stride, start, sizes, codes, tables, least, zero):
             return LOST, out, 0.0, packed, rest
         if log == -np.inf:
             total = 0.0
     return DONE if total > 0.0 else IMPOSSIBLE, out, 0.0, packed, rest
 
 
+def _with_a_home(home: Any) -> Any:
+    """Return which families a layout has taken in."""
+    out = np.empty(len(home), np.bool_)
+    for i in range(len(home)):
+        out[i] = home[i] != -1
+    return out
+
+
 def _any_zero(
-    flags: Any, member_at: Any, member: Any, start: Any, sizes: Any, tables: Any, least: Any, zero: Any
-) -> bool:
-    """Return whether a flagged family has a zero."""
+    flags: Any, member_at: Any, member: Any, stride: Any, start: Any, sizes: Any, codes: Any, tables: Any,
+    least: Any, zero: Any,
+) -> bool:  # fmt: skip
+    """Return whether a flagged family has a zero in what the evidence leaves of it."""
     for i in range(len(flags)):
-        if flags[i]:
-            if np.isnan(zero[i]):
-                buckets.look(i, member_at, member, start, sizes, tables, least, zero)
-            if zero[i] > 0.0:
-                return True
+        if (
+            flags[i]
+            and zero[i] != 0.0
+            and slices.look(i, member_at, member, stride, start, sizes, codes, tables, least, zero)[1]
+        ):
+            return True
     return False
 
 
@@ -183,7 +195,9 @@ def _laid_rest(
     wanted = orders.ancestors(member_at, member, codes)
     for i in range(len(wanted)):
         wanted[i] = wanted[i] and home[i] == -1
-    if not _any_zero(wanted, member_at, member, start, sizes, tables, least, zero):
+        if wanted[i] and slices.cells(i, member_at, member, sizes, codes) > cheap:
+            return np.zeros(1, np.int64)
+    if not _any_zero(wanted, member_at, member, stride, start, sizes, codes, tables, least, zero):
         return np.empty(0, np.int64)
     rest, _ = orders.lay(
         member_at, member, stride, sizes, weight, orders.with_likelihoods(wanted, codes), codes,

@@ -14,8 +14,17 @@ from numpy.typing import NDArray
 
 from lacunary.kernels.compile import bare, called
 from lacunary.kernels.lanes import U
+from lacunary.kernels.panels import LARGE, PANEL, family_norms
 
-__all__ = ["Families", "add_pairs", "log_densities", "log_normalizers", "put_modes", "squared"]
+__all__ = [
+    "Families",
+    "add_pairs",
+    "log_densities",
+    "log_normalizers",
+    "put_inverses",
+    "put_modes",
+    "squared",
+]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -24,9 +33,6 @@ EPSILON, TINY = float(np.finfo(np.float64).eps), float(np.finfo(np.float64).tiny
 
 ROWS = 256
 """Rows that are gone over together: few enough to stay in the nearest cache."""
-
-LARGE = 1e300
-"""Where squared residuals end, so that an outlier has a log-density however far it lies."""
 
 LOG_2PI = math.log(2.0 * math.pi)
 
@@ -105,6 +111,20 @@ def put_modes(moment: Array, divisor: Array, families: Families, room: Array, ro
 
 
 @bare
+def put_inverses(lower: Array, out: Array) -> None:
+    """Put the inverses of triangular factors into ``out``, zero before; (networks, size, size) each."""
+    size = lower.shape[1]
+    for c in range(len(lower)):
+        for i in range(size):  # rows before i are those of the inverse
+            own, over = out[c, i], 1.0 / lower[c, i, i]
+            for k in range(i):
+                share, other = lower[c, i, k] * over, out[c, k]
+                for j in range(k + 1):
+                    own[U(j)] -= share * other[U(j)]
+            own[i] = over
+
+
+@bare
 def log_normalizers(moment: Array, dof: Array, families: Families, room: Array, out: Array) -> bool:
     """Add log Z of every regression to its network's; tell whether all are sound.
 
@@ -140,40 +160,43 @@ def squared(moment: Array, root: Array, families: Families, out: Array) -> None:
 @bare
 def log_densities(
     cells: Array,
+    many: int,
     families: Families,
     root: Array,
     constant: Array,
     begin: int,
     end: int,
     room: Array,
+    shares: Array,
     out: Array,
 ) -> None:
-    """Put g − ½‖Az‖² of rows without holes, from ``begin`` to ``end``, into ``out``, (networks, rows).
+    """Put g − ½‖Az‖² of rows without holes, in the panels from ``begin`` to ``end``, into ``out``.
 
-    ``cells`` are (n + 1, rows), ``root`` and ``constant`` A and g of each network, of which the families tell
-    where A is not zero. ``room`` is (2, `ROWS`).
+    Parameters
+    ----------
+    cells
+        ``many`` rows in panels; flat.
+    root, constant
+        A and g of each network, of which the families tell where A is not zero.
+    room, shares
+        `PANEL` numbers, and as many as families have members.
+    out
+        (networks, rows).
     """
-    sums, squares = room[0], room[1]
-    for at in range(begin, end, ROWS):  # ``out`` has all rows before
-        rows = min(ROWS, end - at)
-        for f in range(len(families.network)):
-            c, first, last = families.network[f], families.first[f] + 1, families.first[f + 1]
-            own = root[c, families.members[last - 1] - 1]
-            if f == 0 or families.network[f - 1] != c:
-                for r in range(rows):
-                    squares[r] = 0.0
-            share, cell = own[families.members[first]], cells[families.members[first]]
+    networks, size = len(constant), root.shape[2] * PANEL
+    for f in range(len(families.network)):
+        own = root[families.network[f], families.members[families.first[f + 1] - 1] - 1]
+        for k in range(families.first[f], families.first[f + 1]):
+            shares[k] = own[families.members[k]]
+    each = root.shape[1]
+    for p in range(begin, end):  # ``out`` has the rows of all panels before
+        rows = min(PANEL, many - p * PANEL)
+        for c in range(networks):
+            first = families.first[c * each :]
+            family_norms(room, 0, cells, p * size, families.members, shares, first, each)
+            own = out[c]
             for r in range(rows):
-                sums[U(r)] = own[0] + share * cell[U(at + r)]
-            for k in range(first + 1, last):
-                share, cell = own[families.members[k]], cells[families.members[k]]
-                for r in range(rows):
-                    sums[U(r)] += share * cell[U(at + r)]
-            for r in range(rows):
-                squares[U(r)] += sums[U(r)] * sums[U(r)]
-            if f + 1 == len(families.network) or families.network[f + 1] != c:
-                for r in range(rows):
-                    out[c, at + r] = constant[c] - 0.5 * min(squares[r], LARGE)
+                own[U(p * PANEL + r)] = constant[c] - 0.5 * min(room[U(r)], LARGE)
 
 
 @bare

@@ -25,7 +25,7 @@ from functools import cache
 from itertools import chain
 from pathlib import Path
 
-__all__ = ["HERE", "folder", "is_cold", "is_current", "key", "shelves"]
+__all__ = ["HERE", "folder", "is_cold", "is_current", "key", "shelves", "unkept"]
 
 HERE = Path(__file__).parent
 
@@ -146,6 +146,28 @@ def shelves(place: str | None = None) -> list[Path]:
     mine = folder() if place is None else None
     found = [Path(at) / f"{PREFIX}{_key()}" for at in ([place] if place else places())]
     return [*([mine] if mine else []), *(at for at in found if at != mine and _is_there(at))]
+
+
+def unkept() -> str:
+    """Return that compiled code cannot be kept, and what helps; nothing where it can."""
+    if folder() is not None:
+        return ""
+    found = [place for place in places() if _holds_code(place)]
+    told = "; what lies in " + ", ".join(map(str, found)) if found else ""
+    told += " is for other versions or another kind of processor (NUMBA_CPU_NAME)" if found else ""
+    return (
+        "compiled code cannot be kept, so that every process compiles anew: no folder can be written to"
+        f"{told}. Name one with LACUNARY_CACHE, which may be read-only once `lacunary warm-up --into` has "
+        "filled it"
+    )
+
+
+def _holds_code(place: Path) -> bool:
+    """Whether there is code in a place, for whatever machine."""
+    try:
+        return any(place.glob(f"{PREFIX}*"))
+    except OSError:
+        return False
 
 
 def _is_there(path: Path) -> bool:

@@ -6,6 +6,7 @@ operations say outright what stays in registers. Arrays are flat; places and str
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from llvmlite import ir
@@ -15,10 +16,10 @@ from numba.core import cgutils
 from lacunary.kernels.compile import COMPILES
 from lacunary.kernels.lanes import LANES, start_of
 
-__all__ = ["HIGH", "add_products"]
+__all__ = ["HIGH", "add_products", "add_twice"]
 
 HIGH = 8
-"""Rows of the block of sums that `add_products` holds; it is `LANES` wide."""
+"""Rows of the block of sums that `add_products` holds; it is `LANES` wide, or twice that for `add_twice`."""
 
 CONTRACT = ("contract",)
 
@@ -48,6 +49,7 @@ def _fused(builder: Any, carried: Any, one: Any, two: Any) -> None:
 
 
 def _plain_products(
+    wide: int,
     out: Any,
     at: int,
     pitch: int,
@@ -62,14 +64,17 @@ def _plain_products(
 ) -> None:
     for r in range(HIGH):
         for k in range(n):
-            there = right[j + k * row : j + k * row + LANES]
-            out[at + r * pitch : at + r * pitch + LANES] += left[i + r * high + k * deep] * there
+            there = right[j + k * row : j + k * row + wide]
+            out[at + r * pitch : at + r * pitch + wide] += left[i + r * high + k * deep] * there
 
 
-def _make_products() -> Any:
-    """Return op: out[at + r pitch + l] += Σ_k left[i + r high + k deep] right[j + k row + l], k < n."""
+def _make_products(vectors: int) -> Any:
+    """Return op: out[at + r pitch + l] += Σ_k left[i + r high + k deep] right[j + k row + l], k < n.
+
+    A row of sums is so many vectors wide.
+    """
     if not COMPILES:
-        return _plain_products
+        return partial(_plain_products, vectors * LANES)
 
     def operation(
         typing: Any,
@@ -88,21 +93,27 @@ def _make_products() -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             target, factor, other = (_data(context, builder, signature, arguments, k) for k in (0, 3, 7))
             at, pitch, i, high, deep, j, row, n = (arguments[k] for k in (1, 2, 4, 5, 6, 8, 9, 10))
+            starts = [builder.add(at, builder.mul(pitch, pitch.type(r))) for r in range(HIGH)]
             places = [
-                _place(builder, target, builder.add(at, builder.mul(pitch, pitch.type(r))))
-                for r in range(HIGH)
+                _place(builder, target, builder.add(start, start.type(v * LANES)))
+                for start in starts
+                for v in range(vectors)
             ]
             carried = [tools.alloca_once_value(builder, builder.load(place, align=8)) for place in places]
-            # ``carried[r]`` is row r of out with the products of all k before this.
+            # ``carried[r * vectors]`` and those after it are row r of out with the products of all k before.
             with tools.for_range(builder, n) as loop:
-                there = builder.load(
-                    _place(builder, other, builder.add(j, builder.mul(loop.index, row))), align=8
-                )
+                begin = builder.add(j, builder.mul(loop.index, row))
+                there = [
+                    builder.load(_place(builder, other, builder.add(begin, begin.type(v * LANES))), align=8)
+                    for v in range(vectors)
+                ]
                 first = builder.add(i, builder.mul(loop.index, deep))
                 for r in range(HIGH):
                     where = builder.add(first, builder.mul(high, high.type(r)))
                     number = builder.load(builder.gep(factor, [where]))
-                    _fused(builder, carried[r], _broadcast(builder, number), there)
+                    everywhere = _broadcast(builder, number)
+                    for v in range(vectors):
+                        _fused(builder, carried[r * vectors + v], everywhere, there[v])
             for place, value in zip(places, carried, strict=True):
                 builder.store(builder.load(value), place, align=8)
             return context.get_dummy_value()
@@ -116,4 +127,4 @@ def _make_products() -> Any:
     return intrinsic(operation)
 
 
-add_products = _make_products()
+add_products, add_twice = _make_products(1), _make_products(2)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunary.kernels.compile import called, kernel
+from lacunary.kernels.lanes import U
 
 __all__ = ["grow_trees", "sum_of_trees"]
 
@@ -19,6 +20,9 @@ Floats = NDArray[np.float64]
 Bins = NDArray[np.uint8]
 Ints = NDArray[np.int64]
 BINS = 256
+
+SORTED = 1
+"""Bins that rows have are sorted where the square of their number is at most so many times those between."""
 
 
 @called
@@ -28,48 +32,125 @@ def _next(state: int) -> int:
 
 
 @called
-def _split(
-    bins: Bins, targets: Floats, rows: Ints, first: int, last: int, feature: int, least: int,
-    weight: Floats, sums: Floats, total: Floats,
-) -> tuple[float, int]:  # fmt: skip
+def _in_order(met: Ints, count: int, low: int, high: int, weight: Floats) -> None:
+    """Put the bins that rows have, between ``low`` and ``high``, in order; their ``weight`` is not zero."""
+    if count * count > SORTED * (high - low):
+        at = 0
+        for b in range(low, high + 1):  # ``met`` has the first ``at`` of them
+            met[U(at)] = b
+            at += weight[U(b)] != 0.0
+        return
+    for i in range(1, count):  # the first i are in order
+        b, at = met[U(i)], i
+        while at > 0 and met[U(at - 1)] > b:
+            met[U(at)] = met[U(at - 1)]
+            at -= 1
+        met[U(at)] = b
+
+
+@called
+def _best(
+    met: Ints, count: int, weight: Floats, sums: Floats, least: int, number: float, total: Floats
+) -> tuple[float, int]:
     """Return what the best cut of a feature is worth, and the cut; −1 where there is none.
 
-    The node owns ``rows[first:last]`` of ``bins`` and ``targets``, whose sum is ``total[0]``; ``weight``,
-    ``sums`` and ``total[1]`` are room for a bin's rows and their sums.
+    ``weight`` and ``sums`` hold the rows and sums of the ``count`` bins in ``met``, and become zero.
+    ``number`` rows have the sum ``total[0]``; ``total[1]`` is room.
     """
-    low, high = 255, 0
-    for i in range(first, last):
-        b = bins[rows[i], feature]
-        low, high = min(low, b), max(high, b)
-    if low == high:
-        return -1.0, -1
-    width = targets.shape[1]
-    for b in range(low, high + 1):
-        weight[b] = 0.0
-        for k in range(width):
-            sums[b, k] = 0.0
-    for i in range(first, last):  # ``weight`` and ``sums`` hold, by bin, the rows before i and their targets
-        b = bins[rows[i], feature]
-        weight[b] += 1.0
-        for k in range(width):
-            sums[b, k] += targets[rows[i], k]
-    best, cut, left, number = -1.0, -1, 0.0, float(last - first)
+    width = sums.shape[1]
+    best, cut, left = -1.0, -1, 0.0
     for k in range(width):
-        total[1, k] = 0.0
-    # ``left`` and ``total[1]`` hold the bins before b; ``cut`` is the best before b.
-    for b in range(low, high):
-        left += weight[b]
+        total[1, U(k)] = 0.0
+    # ``left`` and ``total[1]`` hold the bins before this one; ``cut`` is the best before it.
+    for i in range(count):
+        b = met[U(i)]
+        left += weight[U(b)]
+        weight[U(b)] = 0.0
         worth = 0.0
         for k in range(width):
-            total[1, k] += sums[b, k]
-        if left < least or number - left < least or weight[b] == 0.0:
+            total[1, U(k)] += sums[U(b), U(k)]
+            sums[U(b), U(k)] = 0.0
+        if left < least or number - left < least or i == count - 1:
             continue
         for k in range(width):
-            other = total[0, k] - total[1, k]
-            worth += total[1, k] ** 2 / left + other**2 / (number - left)
+            other = total[0, U(k)] - total[1, U(k)]
+            worth += total[1, U(k)] ** 2 / left + other**2 / (number - left)
         if worth > best:
             best, cut = worth, b
     return best, cut
+
+
+@called
+def _split(
+    bins: Bins, held: Floats, one: Ints, begin: Ints, first: int, last: int, feature: int, least: int,
+    weight: Floats, sums: Floats, total: Floats, met: Ints,
+) -> tuple[float, int]:  # fmt: skip
+    """Return what the best cut of a feature is worth, and the cut; −1 where there is none.
+
+    The node owns the rows from ``first`` to ``last``: ``begin`` says where each begins in ``bins``, ``held``
+    has their targets and ``one`` which of them alone is not zero, −1 if that may be several; ``total[0]`` is
+    their sum. ``weight`` and ``sums`` are zero before and after, ``total[1]`` and ``met`` are room.
+    """
+    low, high, width, count = 255, 0, held.shape[1], 0
+    # ``weight`` and ``sums`` hold, by bin, the rows before i and their targets; ``met`` has their bins.
+    for i in range(first, last):
+        b = int(bins[U(begin[U(i)] + feature)])
+        low, high = min(low, b), max(high, b)
+        met[U(count)] = b
+        count += weight[U(b)] == 0.0
+        weight[U(b)] += 1.0
+        k = one[U(i)]
+        if k >= 0:
+            sums[U(b), U(k)] += held[U(i), U(k)]
+        else:
+            for k in range(width):
+                sums[U(b), U(k)] += held[U(i), U(k)]
+    _in_order(met, count, low, high, weight)
+    return _best(met, count, weight, sums, least, float(last - first), total)
+
+
+@called
+def _add_pairs(
+    pairs: Bins, held: Floats, one: Ints, rows: Ints, first: int, last: int, ones: Floats, parts: Floats
+) -> None:
+    """Add up a node's rows on both sides of all features that have two bins.
+
+    ``pairs`` (rows, features) are these features' bins. ``ones`` (features,) becomes how many rows are in the
+    upper one, ``parts`` (2, targets, features) the targets' sums in the lower and the upper; ``held`` and
+    ``one`` are those of `_split`.
+    """
+    width, features = held.shape[1], pairs.shape[1]
+    for f in range(features):
+        ones[U(f)] = 0.0
+        for k in range(width):
+            parts[0, U(k), U(f)] = parts[1, U(k), U(f)] = 0.0
+    for i in range(first, last):  # the rows before i are counted
+        row, k = rows[U(i)], one[U(i)]
+        for f in range(features):
+            ones[U(f)] += np.float64(pairs[U(row), U(f)])
+        low, high = (k, k + 1) if k >= 0 else (0, width)
+        for k in range(low, high):
+            x = held[U(i), U(k)]
+            for f in range(features):  # what is added to the other side is zero
+                b = np.float64(pairs[U(row), U(f)])
+                parts[0, U(k), U(f)] += (1.0 - b) * x
+                parts[1, U(k), U(f)] += b * x
+
+
+@called
+def _pair(
+    f: int, ones: Floats, parts: Floats, least: int, number: float,
+    met: Ints, weight: Floats, sums: Floats, total: Floats,
+) -> tuple[float, int]:  # fmt: skip
+    """Return what the cut between two bins is worth, as `_split` does, from what `_add_pairs` found."""
+    if ones[U(f)] == 0.0 or ones[U(f)] == number:
+        return -1.0, -1
+    for b in range(2):
+        met[U(b)] = b
+        weight[U(b)] = ones[U(f)] if b else number - ones[U(f)]
+        for k in range(sums.shape[1]):
+            sums[U(b), U(k)] = parts[U(b), U(k), U(f)]
+    return _best(met, 2, weight, sums, least, number, total)
 
 
 @called
@@ -87,17 +168,22 @@ def _parted(bins: Bins, rows: Ints, first: int, last: int, feature: int, cut: in
 
 @kernel
 def grow_trees(
-    bins: Bins, targets: Floats, samples: Ints, tries: int, least: int, seeds: Ints,
-    feature: Ints, cut: Ints, child: Ints, value: Floats,
+    bins: Bins, pairs: Bins, place_of: Ints, targets: Floats, samples: Ints, tries: int, least: int,
+    seeds: Ints, feature: Ints, cut: Ints, child: Ints, value: Floats,
 ) -> None:  # fmt: skip
     """Grow a tree on each sample of rows; a node looks at ``tries`` features drawn at random.
 
+    ``place_of`` (features,) is the place in ``pairs`` of each feature of two bins, −1 of others.
     ``samples`` (trees, rows) is put in another order; ``seeds`` (trees,) begin its random numbers.
     ``feature``, ``cut``, ``child`` are (trees, nodes) and ``value`` (trees, nodes, targets): the means of
     targets in a node.
     """
     width, features = targets.shape[1], bins.shape[1]
-    weight, sums, total = np.empty(BINS), np.empty((BINS, width)), np.empty((2, width))
+    weight, sums, total = np.zeros(BINS), np.zeros((BINS, width)), np.empty((2, width))
+    begin, held = np.empty(samples.shape[1], dtype=np.int64), np.empty((samples.shape[1], width))
+    flat, met = bins.ravel(), np.empty(max(BINS, samples.shape[1]) + 1, dtype=np.int64)
+    one = np.empty(samples.shape[1], dtype=np.int64)
+    ones, parts = np.empty(pairs.shape[1]), np.empty((2, width, pairs.shape[1]))
     ends, order = np.empty((feature.shape[1], 2), dtype=np.int64), np.arange(features)
     for tree in range(samples.shape[0]):
         rows, state, nodes, node = samples[tree], seeds[tree], 1, 0
@@ -109,26 +195,40 @@ def grow_trees(
             for k in range(width):
                 total[0, k] = 0.0
             for i in range(first, last):
+                begin[i], one[i], some = rows[i] * features, 0, 0
                 for k in range(width):
-                    total[0, k] += targets[rows[i], k]
+                    held[i, k] = targets[rows[i], k]
+                    total[0, k] += held[i, k]
+                    if held[i, k] != 0.0:
+                        one[i], some = k, some + 1
+                one[i] = one[i] if some <= 1 else -1
             whole = 0.0
             for k in range(width):
                 whole += total[0, k] ** 2 / number
                 value[tree, node, k] = total[0, k] / number
             best, chosen, at = whole * (1.0 + 1e-12) + 1e-12, -1, -1
             tried, left = 0, features
+            if last - first >= 2 * least:
+                _add_pairs(pairs, held, one, rows, first, last, ones, parts)
             # The features of ``order`` from ``left`` on were drawn here.
             while last - first >= 2 * least and tried < tries and left > 0:
                 state = _next(state)
                 place = state % left
                 left -= 1
-                one = order[place]
-                order[place], order[left] = order[left], one
-                worth, where = _split(bins, targets, rows, first, last, one, least, weight, sums, total)
+                drawn = order[place]
+                order[place], order[left] = order[left], drawn
+                if place_of[drawn] >= 0:
+                    worth, where = _pair(
+                        place_of[drawn], ones, parts, least, number, met, weight, sums, total
+                    )
+                else:
+                    worth, where = _split(
+                        flat, held, one, begin, first, last, drawn, least, weight, sums, total, met
+                    )
                 if where >= 0:
                     tried += 1  # features that cannot part the rows do not count as tries
                 if worth > best:
-                    best, chosen, at = worth, one, where
+                    best, chosen, at = worth, drawn, where
             feature[tree, node], cut[tree, node], child[tree, node] = chosen, at, nodes
             if chosen >= 0:
                 middle = _parted(bins, rows, first, last, chosen, at)

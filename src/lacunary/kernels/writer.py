@@ -106,6 +106,9 @@ def made(write: Callable[[Writer], None], arity: int, plain: Callable[..., None]
     def typed(*kinds: Any) -> Any:
         return types.void(*(WHOLE if isinstance(one, types.Integer) else one for one in kinds)), generate
 
+    def three(typing: Any, a: Any, b: Any, c: Any) -> Any:
+        return typed(a, b, c)
+
     def four(typing: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
         return typed(a, b, c, d)
 
@@ -118,6 +121,9 @@ def made(write: Callable[[Writer], None], arity: int, plain: Callable[..., None]
     def seven(typing: Any, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, g: Any) -> Any:
         return typed(a, b, c, d, e, f, g)
 
+    def eight(typing: Any, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, g: Any, h: Any) -> Any:
+        return typed(a, b, c, d, e, f, g, h)
+
     def nine(typing: Any, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, g: Any, h: Any, i: Any) -> Any:
         return typed(a, b, c, d, e, f, g, h, i)
 
@@ -126,7 +132,8 @@ def made(write: Callable[[Writer], None], arity: int, plain: Callable[..., None]
     ) -> Any:
         return typed(a, b, c, d, e, f, g, h, i, j, k)
 
-    return intrinsic({4: four, 5: five, 6: six, 7: seven, 9: nine, 11: eleven}[arity])
+    ways = {3: three, 4: four, 5: five, 6: six, 7: seven, 8: eight, 9: nine, 11: eleven}
+    return intrinsic(ways[arity])
 
 
 def tile_of(array: Any, at: int) -> Any:

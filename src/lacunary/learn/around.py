@@ -52,7 +52,7 @@ class Around:
         known = fitted.tables(belief.dag)
         center = layout.normalize(known)
         alpha = 1.0 + self.ess * center
-        draws = layout.normalize(rng.standard_gamma(alpha, size=(self.count, alpha.size)))
+        draws = layout.drawn(np.tile(alpha, (self.count, 1)), rng)
         out = np.zeros((self.count, layout.size))
         out[:, : layout.tables] = np.where(known > 0, draws, center)
         for i, family in belief.dag.numeric:

@@ -141,19 +141,20 @@ class Maximize:
         own = self.dag.layout.statistics(counts, i)
         return own if self.belief is None else self.belief.hyper(i) + own
 
-    def _best(self, family: NumericFamily, updated: Array, *solved: Any) -> Array:
-        """Return a family's best parameters for updated statistics; ``solved`` is a regression, if known."""
+    def _best(self, family: NumericFamily, updated: Array) -> Array:
+        """Return a family's best parameters for updated statistics."""
         if self.belief is None:
-            return family.maximum_likelihood(updated, *solved)
-        return family.peak(updated, self.belief.surplus, *solved)
+            return family.maximum_likelihood(updated)
+        return family.peak(updated, self.belief.surplus)
 
     def _solve(self, chain: list[int], counts: Array, out: Array) -> bool:
         """Put the best parameters of a chain's regressions in their places, if one factor has them all."""
         last, updated = self.dag.number(chain[-1]), [self._updated(counts, i) for i in chain]
-        solved = last.solved_with(updated[:-1], updated[-1])
-        for i, own, known in zip(chain, updated, solved or (), strict=False):
-            self.dag.layout.records(out, i)[:] = self._best(self.dag.number(i), own, known)
-        return solved is not None
+        surplus = None if self.belief is None else self.belief.surplus
+        best = last.best_in_turn(updated[:-1], updated[-1], surplus)
+        for i, own in zip(chain, best or (), strict=False):
+            self.dag.layout.records(out, i)[:] = own
+        return best is not None
 
     def _with_implied(self, counts: Array, points: Array) -> Array:
         """Return the points with the best implied tables for these counts; (starts, size)."""

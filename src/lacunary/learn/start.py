@@ -58,7 +58,7 @@ class Draws:
         layout = belief.dag.layout
         held = belief.alpha[: layout.tables]
         alpha = np.maximum(held / np.maximum(layout.total(held)[layout.group] / MOST, 1.0), 1.0)
-        tables = layout.normalize(rng.standard_gamma(alpha, size=(self.count, layout.tables)))
+        tables = layout.drawn(np.tile(alpha, (self.count, 1)), rng)
         out = np.concatenate([tables, np.zeros((self.count, layout.size - layout.tables))], axis=1)
         seeds = Seeds(belief, table)
         for theta in out:

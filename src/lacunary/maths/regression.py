@@ -63,6 +63,8 @@ def solved_in_turn(moment: Array, count: int) -> list[Solved] | None:
     They are those of the leading parts of the matrix one by one, to rounding; None where a coordinate is
     redundant, which `factor` decides by the size of the part.
     """
+    from scipy.linalg.lapack import dtrtri  # slow to load, and tables do not need it
+
     size = moment.shape[-1]
     try:
         lower = np.asarray(np.linalg.cholesky(moment), dtype=np.float64)
@@ -72,12 +74,10 @@ def solved_in_turn(moment: Array, count: int) -> list[Solved] | None:
     floor = size * np.finfo(np.float64).eps * np.diagonal(moment, axis1=-2, axis2=-1)
     if not np.all(pivots**2 > np.maximum(floor, np.finfo(np.float64).tiny)):
         return None
-    # Column p solves Lᵀx = 1 at p: (−coefficients, 1) / pivot, by the same substitution as one by one.
-    contrasts = np.linalg.solve(np.swapaxes(lower, -1, -2), np.broadcast_to(np.eye(size), lower.shape))
-    return [
-        Solved(-contrasts[..., :p, p] * pivots[..., p, None], pivots[..., p])
-        for p in range(size - count, size)
-    ]
+    # Row p of the inverse is (−coefficients, 1) / pivot, by the same substitution as one by one.
+    contrasts = np.array([dtrtri(one, lower=1)[0] for one in lower.reshape(-1, size, size)])
+    slopes = -contrasts.reshape(lower.shape) * pivots[..., None]
+    return [Solved(slopes[..., p, :p], pivots[..., p]) for p in range(size - count, size)]
 
 
 def log_normalizer(moment: Array, dof: ArrayLike) -> Array:
@@ -96,16 +96,15 @@ def log_evidence(prior: Array, dof: ArrayLike, moment: Array) -> Array:
     return np.asarray(gain - 0.5 * count * LOG_2PI)
 
 
-def peak(moment: Array, dof: ArrayLike, solved: Solved | None = None) -> Array:
+def peak(moment: Array, dof: ArrayLike) -> Array:
     """Return the mode: the regression's coefficients, and σ² = s/(dof − m − 1); (..., m + 2).
 
     It is the mode in the coordinates (intercept, coefficients/σ², 1/σ²): up to sign, the child's
     row of a precision matrix. In them the Jacobian from the families of a complete DAG to (mean, precision)
     is one, so that every DAG's modes are regressions taken from the one mode of the Normal–Wishart,
     τ/(α − n). With α = ν + n the divisor is the pseudo-count itself: N + ν after N rows (TMCH98 section 6).
-    ``solved`` is the regression where it is known.
     """
-    coefficients, pivot = solved or _solved(moment)
+    coefficients, pivot = _solved(moment)
     divisor = np.asarray(dof, dtype=np.float64) - (moment.shape[-1] - 1)
     if np.any(divisor <= 0):
         raise ParameterError(
@@ -123,16 +122,15 @@ def mean(moment: Array, dof: ArrayLike) -> Array:
     return _joined(_coefficients(lower), variance)
 
 
-def maximum_likelihood(moment: Array, floor: ArrayLike, solved: Solved | None = None) -> Array:
+def maximum_likelihood(moment: Array, floor: ArrayLike) -> Array:
     """Return least squares, with the variance s/N but no less than ``floor`` (positive); (..., m + 2).
 
     The maximum of the likelihood over all parameters with σ² ≥ floor. Parents that are linear combinations of
-    others get coefficient zero; a family that no row has seen gets zeros and the floor. ``solved`` is the
-    regression where it is known.
+    others get coefficient zero; a family that no row has seen gets zeros and the floor.
     """
     if np.any(np.asarray(floor) <= 0):
         raise ParameterError("the floor of variances must be positive")
-    coefficients, pivot = solved or _solved(moment)
+    coefficients, pivot = _solved(moment)
     count = moment[..., 0, 0]
     seen = count > 0
     variance = np.where(seen, pivot**2 / np.where(seen, count, 1.0), 0.0)

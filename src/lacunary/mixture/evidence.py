@@ -26,6 +26,7 @@ from lacunary.evidence.ais import average_weight
 from lacunary.evidence.estimate import Estimate
 from lacunary.infer.parallel import in_parallel, threads
 from lacunary.maths.arrays import Array, Integers
+from lacunary.maths.gamma import dirichlet
 from lacunary.mixture.gaussian import Gaussian, Gaussians
 from lacunary.mixture.learner import Completed, MixtureLearner, Parameters
 from lacunary.mixture.tied import Tied
@@ -342,12 +343,12 @@ class _Annealing:
         """Return owners after parameters were drawn given them, and they given these."""
         learner = self.learner
         counts = learner.grouped(learner.alpha(self.many) + completed.counts, self.many)
-        gammas = np.maximum(rng.standard_gamma(counts), np.finfo(np.float64).tiny)
+        weights = dirichlet(counts, rng)
         if learner.equal:
-            gammas = np.array([*[gammas[0] / self.many] * self.many, *gammas[1:]])
+            weights = np.array([*[weights[0] / self.many] * self.many, *weights[1:]])
         model = Parameters(
             learner.engine.sample(completed.statistics, self.structures, rng),
-            gammas / gammas.sum(),
+            weights,
             learner.noise.draw(completed.shares, rng) if learner.noise else None,
         )
         logs = tau * learner.log_densities(model) + (1.0 - tau) * self.shares

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from operator import methodcaller
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from lacunary.family.regression import VARIANCE_FLOOR
 from lacunary.infer.gaussian import Forms, GaussianRows
 from lacunary.infer.network import Network
 from lacunary.infer.scale import Scale, check_squares
-from lacunary.kernels.regressions import Families, log_normalizers, put_modes, squared
+from lacunary.kernels.regressions import Families, log_normalizers, put_inverses, put_modes, squared
 from lacunary.maths import regression
 from lacunary.maths.moments import factor
 from lacunary.mixture.sparse import SparseRows, is_sparse
@@ -36,7 +36,7 @@ from lacunary.structure.score import FamilyScore, Structure, total
 from lacunary.structure.shares import Owners, Shares, cut, everything, summed, weights_of
 from lacunary.structure.walk import read_structure
 
-__all__ = ["Gaussian", "Gaussians"]
+__all__ = ["Gaussian", "Gaussians", "is_complete"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -47,6 +47,9 @@ LOG_2PI = float(np.log(2.0 * np.pi))
 
 KEPT = 8
 """Structures for which the fit to all rows is kept."""
+
+RECENT = 8
+"""Structures of all components that are kept as kernels take them."""
 
 FAMILIES = 50_000
 """Families whose scores are kept, of all components together."""
@@ -81,9 +84,9 @@ class Gaussians:
     @property
     def families(self) -> Families:
         """All regressions as kernels take them."""
-        return _families(self.structures)[0]
+        return _drawn_up(self.structures).families
 
-    @property
+    @cached_property
     def sparse(self) -> bool:
         """Whether there are few arcs."""
         return is_sparse(self.families, *self.root.shape[:2])
@@ -102,7 +105,7 @@ class Seen:
         standard = scale.table(table).reals
         self.rows = GaussianRows(standard)
         whole = self.rows.complete and len(standard)
-        self.sparse = SparseRows(self.rows.sorted) if whole else None
+        self.sparse = SparseRows(self.rows) if whole else None
         #: What the units of the observed cells add to a row's log-density; (rows,).
         self.units = -(~np.isnan(standard) @ np.log(scale.spread))
 
@@ -112,7 +115,8 @@ class Seen:
             logs = self.sparse.log_densities(models.forms, models.families)
         else:
             logs = self.rows.log_evidence(models.forms)
-        return np.asarray(logs + self.units[:, None])
+        logs += self.units[:, None]
+        return logs
 
     def statistics(self, models: Gaussians, weights: Array) -> Array:
         """Return Σ over rows of weight · E[z zᵀ | observed cells]; (components, n + 1, n + 1).
@@ -122,6 +126,15 @@ class Seen:
         if self.sparse and models.narrow and models.sparse:
             return self.sparse.moments(weights, models.families)
         return self.rows.moments(models.forms, weights)
+
+    def expected(
+        self, models: Gaussians, log_weights: Array, weights: Array
+    ) -> tuple[Array, Array, Array] | None:
+        """Return shares, rows' log-densities, and `statistics` for both, where one pass has them."""
+        if not (self.sparse and models.narrow and _drawn_up(models.structures).alone):
+            return None
+        shares, logs, sums = self.sparse.expected(models.forms, log_weights, weights)
+        return shares, logs + self.units, sums
 
     def completed(self, models: Gaussians, owner: Index, rng: np.random.Generator) -> Array:
         """Return the moments of rows whose holes are drawn, each row from the component that owns it."""
@@ -221,11 +234,11 @@ class Gaussian:
         """Return the regressions at the mode; with α = ν + n their divisor is N + ν."""
         dof = statistics[:, 0, 0] + self.belief.alpha - self.belief.size
         moment = statistics + self._prior
-        if all(map(_is_complete, structures)) and np.all(dof > 0):
+        shape = _drawn_up(tuple(structures))
+        if shape.complete and np.all(dof > 0):
             return self._complete(moment, structures, dof)
-        families, most = _families(tuple(structures))
         root = np.zeros((len(structures), len(self.schema), len(self.schema) + 1))
-        if np.all(dof > 0) and put_modes(moment, dof, families, np.empty(most**2), root):
+        if np.all(dof > 0) and put_modes(moment, dof, shape.families, np.empty(shape.most**2), root):
             return Gaussians(tuple(structures), root)
         return self._regressions(moment, structures, regression.peak, dof)
 
@@ -235,8 +248,9 @@ class Gaussian:
         Row i of the inverse of the Cholesky factor is 1/s times regression i's contrast; σ² = s²/dof.
         """
         lower = factor(moment)
-        inverse = np.linalg.solve(lower, np.broadcast_to(np.eye(lower.shape[-1]), lower.shape))
-        root = np.tril(inverse)[:, 1:] * np.sqrt(dof)[:, None, None]
+        inverse = np.zeros_like(lower)
+        put_inverses(lower, inverse)
+        root = inverse[:, 1:] * np.sqrt(dof)[:, None, None]
         return Gaussians(tuple(structures), root)
 
     def sample(
@@ -293,7 +307,10 @@ class Gaussian:
     def fit(self, statistics: Array, models: Gaussians) -> Array:
         """Return N g − ½ tr(A T Aᵀ), T the expected moments: in standardised units; (components,)."""
         squares = np.zeros(len(models.root))
-        squared(statistics, models.root, models.families, squares)
+        if models.sparse:
+            squared(statistics, models.root, models.families, squares)
+        else:
+            squares += ((models.root @ statistics) * models.root).sum(axis=(1, 2))
         return np.asarray(statistics[:, 0, 0] * models.forms.constant - 0.5 * squares)
 
     def dimension(self, structures: Sequence[Structure]) -> int:
@@ -397,19 +414,48 @@ class Gaussian:
 
 def _normalized(moments: Array, dof: Array, structures: tuple[Structure, ...]) -> float | None:
     """Return log Z of all regressions under moments; none where a parent is redundant."""
-    (families, most), out = _families(structures), np.zeros(len(structures))
-    sound = log_normalizers(moments, dof, families, np.empty(most**2), out)
+    shape, out = _drawn_up(structures), np.zeros(len(structures))
+    sound = log_normalizers(moments, dof, shape.families, np.empty(shape.most**2), out)
     return float(out.sum()) if sound else None
 
 
-@lru_cache(maxsize=8)
-def _families(structures: tuple[Structure, ...]) -> tuple[Families, int]:
-    """Return all families as one kernel takes them, and how large the largest is; kept, as of `_by_size`."""
+class _Shape(NamedTuple):
+    """Structures as kernels take them.
+
+    Attributes
+    ----------
+    families, most
+        All families, and how many members the largest has.
+    complete, alone
+        Whether all structures have all arcs, and whether they have none.
+    """
+
+    families: Families
+    most: int
+    complete: bool
+    alone: bool
+
+
+_recent: tuple[tuple[tuple[Structure, ...], _Shape], ...] = ()
+"""The last structures that were asked for, as they are the same ones for many steps: to compare long ones
+takes longer than a step of few rows."""
+
+
+def _drawn_up(structures: tuple[Structure, ...]) -> _Shape:
+    """Return structures as kernels take them; the last ones are kept."""
+    global _recent  # replaced as a whole: several threads may ask
+    kept = _recent
+    for known, shape in kept:
+        if known is structures:
+            return shape
     each = [(c, _members(child, ps)) for c, own in enumerate(structures) for child, ps in enumerate(own)]
     sizes = [len(members) for _, members in each]
     first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     places = np.array([place for _, members in each for place in members], dtype=np.int64)
-    return Families(np.array([c for c, _ in each], dtype=np.int64), first, places), max(sizes)
+    families = Families(np.array([c for c, _ in each], dtype=np.int64), first, places)
+    shape = _Shape(families, max(sizes), all(map(is_complete, structures)), max(sizes) == 2)
+    _recent = ((structures, shape), *kept[: RECENT - 1])
+    return shape
 
 
 @lru_cache(maxsize=8)
@@ -426,7 +472,7 @@ def _by_size(structures: tuple[Structure, ...]) -> list[tuple[Index, Index, Inde
     return [(np.array(cs), np.array(children), np.array(places)) for cs, children, places in split]
 
 
-def _is_complete(structure: Structure) -> bool:
+def is_complete(structure: Structure) -> bool:
     """Whether every variable has all before it as parents."""
     return len(structure[-1]) == len(structure) - 1 > 0 and all(
         parents == tuple(range(child)) for child, parents in enumerate(structure)

@@ -427,33 +427,40 @@ class MixtureLearner:
         return Parameters(self.engine.decode(plain["models"]), weights, noise)
 
 
-def _log_densities(
-    models: Any, log_weights: Array, rows: Owners, weights: Array, labels: Any, noise: Array | None
-) -> Array:
+def _log_densities(models: Any, log_weights: Array, rows: Owners, *beside: Any) -> Array:
     """Return log weight + log-density of a part's rows, −inf where a row's label excludes a component."""
+    return np.asarray(_unweighted(models, rows, *beside) + log_weights)
+
+
+def _unweighted(models: Any, rows: Owners, weights: Array, labels: Any, noise: Array | None) -> Array:
     logs = rows.log_evidence(models)
     if noise is not None:
         logs = np.column_stack([logs, noise])
-    logs = np.asarray(logs + log_weights)
     if labels is not None:
+        logs = logs.copy()
         logs[:, : labels.shape[1]][~labels] = -np.inf
     return logs
 
 
 def _log_likelihood(models: Any, log_weights: Array, rows: Owners, weights: Array, *beside: Any) -> float:
-    return float(weights @ shared_out(_log_densities(models, log_weights, rows, weights, *beside))[1])
+    return float(weights @ shared_out(_unweighted(models, rows, weights, *beside), log_weights)[1])
 
 
 def _belongs(models: Any, log_weights: Array, rows: Owners, *beside: Any) -> Array:
-    return shared_out(_log_densities(models, log_weights, rows, *beside))[0]
+    return shared_out(_unweighted(models, rows, *beside), log_weights)[0]
 
 
-def _expected(models: Any, log_weights: Array, rows: Owners, weights: Array, *beside: Any) -> Shares:
+def _expected(
+    models: Any, log_weights: Array, rows: Owners, weights: Array, labels: Any, noise: Array | None
+) -> Shares:
     """Return the shares of a part's rows, and what they add up to."""
-    shares, logs = shared_out(_log_densities(models, log_weights, rows, weights, *beside))
-    own = Shares(shares, weights).weighed(len(models.structures))
-    told = Told(np.asarray(weights @ shares), rows.statistics(models, own), float(weights @ logs))
-    return Shares(shares, weights, told)
+    at_once = None if labels is not None or noise is not None else rows.expected(models, log_weights, weights)
+    if at_once is not None:
+        shares, logs, sums = at_once
+    else:
+        shares, logs = shared_out(_unweighted(models, rows, weights, labels, noise), log_weights)
+        sums = rows.statistics(models, Shares(shares, weights).weighed(len(models.structures)))
+    return Shares(shares, weights, Told(np.asarray(weights @ shares), sums, float(weights @ logs)))
 
 
 def _told(work: Callable[..., Shares], *part: Any) -> Told:

@@ -19,6 +19,7 @@ from lacunary.data.parts import Parts, itself
 from lacunary.data.table import Table
 from lacunary.errors import ParameterError
 from lacunary.infer.mixture import Noise, shared_out
+from lacunary.maths.gamma import dirichlet
 from lacunary.mixture.learner import MixtureLearner, Parameters
 from lacunary.structure.score import Structure
 from lacunary.structure.shares import Shares, all_of, cut
@@ -109,11 +110,11 @@ def _chain(
         counts = np.bincount(owner, weights=repeats, minlength=len(alpha))
         own = np.where(owner < len(structures), owner, -1)
         moments = learner.engine.completed(model.models, own, rng)
-        gammas = rng.standard_gamma(alpha + counts)
+        weights = dirichlet(alpha + counts, rng)
         owned = np.asarray(owner == len(structures), dtype=np.float64)
         model = Parameters(
             learner.engine.sample(moments, structures, rng),
-            gammas / gammas.sum(),
+            weights,
             _drawn_noise(learner, owned, rng) if noisy else None,
         )
         yield model, (alpha + counts) / (alpha.sum() + counts.sum()), owned

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from lacunary.data.source import Source
 from lacunary.errors import ParameterError
+from lacunary.kernels.regressions import put_inverses
 from lacunary.maths.moments import factor, joined, parted
-from lacunary.mixture.gaussian import Gaussian, Gaussians
+from lacunary.mixture.gaussian import Gaussian, Gaussians, is_complete
 from lacunary.mixture.sharing import Sharing
 from lacunary.structure.gaussian import Normal
 from lacunary.structure.score import Structure
@@ -55,8 +56,8 @@ class Tied(Gaussian):
         return self.maximize(joined(np.full(len(drawn), ess), mean, scatters), structures)
 
     def narrowed(self, models: Gaussians) -> Gaussians:
-        """Return the models: all moments are wanted."""
-        return models
+        """Return the models, of which all moments are wanted, unless there are no arcs."""
+        return models if any(map(any, models.structures)) else super().narrowed(models)
 
     def maximize(self, statistics: Array, structures: Sequence[Structure]) -> Gaussians:
         """Return the regressions at the mode of the posterior among those that share what is shared."""
@@ -133,14 +134,35 @@ def _volumes(scaled: Array, rows: Array, shared: bool) -> Array:
 
 def _regressed(scatter: Array, structure: Structure) -> tuple[Array, Array]:
     """Return every component's own contrasts 1 − B, and what they leave; (c, n, n), (c, n)."""
-    slopes = np.zeros_like(scatter)
-    for child, parents in enumerate(structure):
-        slopes[:, child, [*parents, child]] = _contrast(scatter, child, parents)
+    slopes = _contrasts(scatter, structure)
+    if not any(structure):
+        return slopes, np.maximum(np.diagonal(scatter, axis1=1, axis2=2), np.finfo(np.float64).tiny)
     return slopes, _left(scatter, slopes)
+
+
+def _contrasts(scatter: Array, structure: Structure) -> Array:
+    """Return the contrasts 1 − B of regressions; (c, n, n).
+
+    Where every variable has all before it as parents they are the rows of the inverse of one factor.
+    """
+    slopes = np.zeros_like(scatter)
+    if is_complete(structure):
+        lower = factor(scatter)
+        put_inverses(lower, slopes)
+        slopes *= np.diagonal(lower, axis1=1, axis2=2)[:, :, None]
+    elif any(structure):
+        for child, parents in enumerate(structure):
+            slopes[:, child, [*parents, child]] = _contrast(scatter, child, parents)
+    else:
+        slopes += np.eye(len(structure))
+    return slopes
 
 
 def _together(scatter: Array, structure: Structure, variance: Array) -> tuple[Array, Array]:
     """Return contrasts common to all components, which differ in the noise's variances, as `_regressed`."""
+    if np.all(variance == variance[0]):  # then the sum of scatters has the regressions of all children
+        slopes = np.repeat(_contrasts(scatter.sum(axis=0, keepdims=True), structure), len(scatter), axis=0)
+        return slopes, _left(scatter, slopes)
     slopes = np.zeros_like(scatter)
     for child, parents in enumerate(structure):
         added = (scatter / variance[:, child, None, None]).sum(axis=0, keepdims=True)
@@ -159,7 +181,7 @@ def _contrast(scatter: Array, child: int, parents: tuple[int, ...]) -> Array:
 
 def _left(scatter: Array, slopes: Array) -> Array:
     """Return what regressions leave of each variable, never nothing; (c, n)."""
-    left = np.einsum("cij,cjk,cik->ci", slopes, scatter, slopes)
+    left = ((slopes @ scatter) * slopes).sum(axis=2)
     return np.asarray(np.maximum(left, np.finfo(np.float64).tiny))
 
 

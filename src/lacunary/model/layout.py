@@ -24,14 +24,9 @@ from numpy.typing import NDArray
 
 from lacunary.budget import SMALL, reserve
 from lacunary.maths.arrays import Array, Integers
+from lacunary.maths.gamma import gammas
 
 __all__ = ["Layout", "Widths"]
-
-TINY = 1e-300
-"""The least probability that is drawn."""
-
-SCARCE = 0.02
-"""Pseudo-counts below which all Gamma variates of a distribution may be smaller than can be written down."""
 
 Widths = tuple[int, int, int]
 """How many parameters, statistics and potentials a family has in each configuration."""
@@ -212,15 +207,7 @@ class Layout:
 
     def drawn(self, alpha: Array, rng: np.random.Generator) -> Array:
         """Draw each table's distributions from Dirichlet(alpha), none of them 0; (..., tables) → the same."""
-        gamma = rng.standard_gamma(alpha)
-        if alpha.min(initial=1.0) < SCARCE:  # in logs: Gamma(α) is Gamma(α + 1) · U^(1/α)
-            logs = np.log(rng.standard_gamma(alpha + 1.0)) + np.log1p(-rng.random(alpha.shape)) / alpha
-            rows = logs.size // max(self.tables, 1)
-            bins = (np.arange(rows)[:, None] * self.groups + self.group).ravel()
-            top = np.full(rows * self.groups, -np.inf)
-            np.maximum.at(top, bins, logs.ravel())
-            gamma = np.exp(logs - top[bins].reshape(logs.shape))
-        return self.normalize(np.maximum(gamma, TINY))
+        return self.normalize(gammas(alpha, self.group, self.groups, rng))
 
     def table(self, vector: Array, i: int) -> Array:
         """Return variable i's table as people index it: parents first, the variable last.

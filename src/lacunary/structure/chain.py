@@ -10,21 +10,26 @@ parameters are integrated out instead (`lacunary.structure.collapsed`).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import log
 from typing import Any, Protocol
 
 import numpy as np
 
 from lacunary.budget import reserve
-from lacunary.data.table import Table
+from lacunary.data.table import HOLE, Table
 from lacunary.errors import ParameterError, SchemaError, TableError
+from lacunary.family.registry import family_class
 from lacunary.infer import prior as priors
 from lacunary.infer.belief import Belief, Prior
 from lacunary.infer.complete import completed
 from lacunary.infer.completions import complete_statistics
 from lacunary.infer.scale import Scale
+from lacunary.infer.spread import Spread
 from lacunary.learn.fit import fit
-from lacunary.maths.arrays import Array, Integers
+from lacunary.maths.arrays import Array
+from lacunary.maths.normal_wishart import NormalWishart
+from lacunary.model.dag import Dag
 from lacunary.structure.all_graphs import AllGraphs, drawn_charge, family_terms
 from lacunary.structure.anneal import propose
 from lacunary.structure.board import Board
@@ -34,6 +39,7 @@ from lacunary.structure.climb import climb
 from lacunary.structure.constraints import Constraints
 from lacunary.structure.move import Add, Move, Remove
 from lacunary.structure.networks import standard
+from lacunary.structure.numbers import Numbers
 from lacunary.structure.prior import StructurePrior
 from lacunary.structure.score import FamilyScore, Structure, total
 from lacunary.structure.walk import Walk, dag_of
@@ -50,6 +56,9 @@ FEW = 8
 
 KEPT = 500
 """Graphs of which it is kept what is believed beforehand."""
+
+WAYS = 8
+"""Ways to fill a row's states, on average, up to which all are gone through; beyond them an engine draws."""
 
 BYTES = 1000
 """A chain, and a network that is kept of it, take more than this, whatever the table."""
@@ -83,6 +92,7 @@ class Setting:
     prior: Prior
     structure_prior: StructurePrior
     constraints: Constraints
+    about: NormalWishart | None = None
     known: FamilyScore | None = None
     terms: Array | None = None
     beforehand: dict[Structure, Belief] = field(default_factory=dict)
@@ -93,22 +103,56 @@ class Setting:
         scale, inside = standard(table, prior)
         names = [variable.name for variable in table.schema if not variable.discrete]
         known = priors.NormalWishart.of(inside.about, names, inside.tables) if names else inside
-        return cls(scale.table(table), scale, known, graphs, constraints)
+        return cls(scale.table(table), scale, known, graphs, constraints, inside.about if names else None)
 
     @property
     def few(self) -> bool:
         """Whether graphs are drawn from all at once."""
         return len(self.rows.schema) <= FEW
 
-    def believed(self, structure: Structure, codes: Integers, reals: Array, weights: Array) -> Belief:
-        """Return what is believed of a graph's parameters after rows without holes."""
-        before = self.beforehand.get(structure)
-        if before is None:  # a chain comes back to few graphs again and again
-            before = self.prior(dag_of(self.rows.schema, structure))
+    @cached_property
+    def numbers(self) -> Numbers | None:
+        """Rows of numbers alone, with holes; None where there are others."""
+        linear = all(family_class(v).linear for v in self.rows.schema)
+        if self.about is None or not (linear and self.rows.holes.any()):
+            return None
+        return Numbers(self.rows.reals, self.about)
+
+    @cached_property
+    def spread(self) -> Spread | None:
+        """Rows of states and numbers with every way to fill their states; None where these are many."""
+        sizes, codes = np.array(self.rows.schema.sizes), self.rows.codes
+        ways = np.where((codes == HOLE) & (sizes > 0), sizes, 1.0).prod(axis=1).sum()
+        both = (sizes == 0).any() and (sizes > 0).any()
+        return Spread(self.rows) if both and ways <= WAYS * len(codes) else None
+
+    def filled(self, structure: Structure, theta: Array, rng: np.random.Generator) -> Complete:
+        """Return the rows with their holes drawn from a network."""
+        dag = self.before(structure).dag
+        if self.numbers is not None:
+            return self.numbers.drawn(dag, theta, rng)
+        if not self.rows.holes.any():
+            return CompleteTable(self, self.rows)
+        if self.spread is not None:
+            every = np.arange(len(self.rows))
+            return CompleteTable(
+                self, Table(self.rows.schema, *self.spread.under(dag, theta).draw(every, rng))
+            )
+        return CompleteTable(self, Table(self.rows.schema, *completed(dag, theta, self.rows, rng)))
+
+    def before(self, structure: Structure) -> Belief:
+        """Return what is believed of a graph's parameters beforehand."""
+        found = self.beforehand.get(structure)
+        if found is None:  # a chain comes back to few graphs again and again
+            found = self.prior(dag_of(self.rows.schema, structure))
             if len(self.beforehand) < KEPT:
-                self.beforehand[structure] = before
-        dag = before.dag
-        return Belief(dag, before.alpha + complete_statistics(dag, codes, reals, weights), before.surplus)
+                self.beforehand[structure] = found
+        return found
+
+    def believed(self, structure: Structure, rows: Complete) -> Belief:
+        """Return what is believed of a graph's parameters after rows without holes."""
+        before = self.before(structure)
+        return Belief(before.dag, before.alpha + rows.statistics(before.dag), before.surplus)
 
     def score(self, full: Table) -> FamilyScore:
         """Return the log evidence of families; where there are no holes it stays the same."""
@@ -124,6 +168,34 @@ class Setting:
         terms = family_terms(score, self.constraints) if self.terms is None else self.terms
         self.terms = None if self.rows.holes.any() else terms
         return terms
+
+
+class Complete(Protocol):
+    """Rows without holes, as a chain asks about them."""
+
+    def score(self) -> FamilyScore:
+        """Return the log evidence of families."""
+        ...
+
+    def statistics(self, dag: Dag) -> Array:
+        """Return the statistics of a graph's families, in the places of its layout."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class CompleteTable:
+    """A table without holes."""
+
+    setting: Setting
+    table: Table
+
+    def score(self) -> FamilyScore:
+        """Return the log evidence of families."""
+        return self.setting.score(self.table)
+
+    def statistics(self, dag: Dag) -> Array:
+        """Return the statistics of a graph's families, in the places of its layout."""
+        return complete_statistics(dag, self.table.codes, self.table.reals, self.table.weights)
 
 
 class Walker(Protocol):
@@ -170,21 +242,14 @@ class Chain:
 
     def step(self, climbing: bool = False) -> Draw:
         """Draw holes, graph and parameters anew; ``climbing``, the graph goes to the best near by first."""
-        full = self._filled()
-        score = self.setting.score(full)
+        full = self.setting.filled(self.structure, self.theta, self.rng)
+        score = full.score()
         move = self._from_all if self.setting.few else self._by_moves
         self.structure, arcs = move(score, climbing)
-        belief = self.setting.believed(self.structure, full.codes, full.reals, full.weights)
+        belief = self.setting.believed(self.structure, full)
         self.theta = belief.draw(self.rng)
         log_prior = self.setting.structure_prior.log_probability(self.structure)
         return Draw(belief, arcs, total(score, self.structure) + log_prior)
-
-    def _filled(self) -> Table:
-        """Return the rows with their holes drawn."""
-        rows = self.setting.rows
-        if not rows.holes.any():
-            return rows
-        return Table(rows.schema, *completed(dag_of(rows.schema, self.structure), self.theta, rows, self.rng))
 
     def _from_all(self, score: FamilyScore, climbing: bool) -> tuple[Structure, Array]:
         """Draw from all graphs, given a charge for every link that is itself drawn given the graph."""

@@ -13,12 +13,13 @@ from math import prod
 import numpy as np
 
 from lacunary.budget import reserve
+from lacunary.data.table import Table
 from lacunary.infer.belief import BDeu, Dirichlet
 from lacunary.kernels.collapsed import Fixed, Moving, Room, walk_collapsed
 from lacunary.maths.arrays import Array, Booleans, Integers
 from lacunary.maths.special import log_rising
 from lacunary.structure.all_graphs import AllGraphs, charges
-from lacunary.structure.chain import Chain, Draw, Setting, Walker
+from lacunary.structure.chain import Chain, CompleteTable, Draw, Setting, Walker
 from lacunary.structure.constraints import Constraints
 from lacunary.structure.score import Structure
 
@@ -127,9 +128,8 @@ class Collapsed:
         sizes, stride = self.fixed.sizes, self.fixed.stride
         cells = np.flatnonzero(self.moving.joint)
         codes = (cells[:, None] // stride % (sizes + 1)).astype(np.int64)
-        belief = self.setting.believed(
-            self.structure, codes, np.full(codes.shape, np.nan), self.moving.joint[cells]
-        )
+        rows = Table(self.setting.rows.schema, codes, weights=self.moving.joint[cells])
+        belief = self.setting.believed(self.structure, CompleteTable(self.setting, rows))
         return Draw(belief, arcs.mean(axis=0), float(heights[-1]))
 
     @property

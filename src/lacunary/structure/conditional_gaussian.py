@@ -17,6 +17,7 @@ from lacunary.data.table import Table
 from lacunary.errors import ParameterError
 from lacunary.infer import prior as priors
 from lacunary.infer.belief import Prior
+from lacunary.infer.squares import Squares
 from lacunary.maths.arrays import Array
 from lacunary.maths.normal_wishart import NormalWishart
 from lacunary.structure.conditional_gaussian_moments import Cases, Statistics, Triples
@@ -157,7 +158,7 @@ class ConditionalGaussian(_Conditional):
         cls,
         schema: Schema,
         codes: NDArray[np.signedinteger],
-        moment: Array,
+        moment: Array | Squares,
         prior: NormalWishart,
         dirichlet: Prior | None = None,
         log_scale: ArrayLike = 0.0,
@@ -171,18 +172,19 @@ class ConditionalGaussian(_Conditional):
         codes
             Configurations of the discrete variables that have rows, in the schema's order; (k, discrete).
         moment
-            Σ w z zᵀ of z = (1, continuous variables) in each; (k, n + 1, n + 1).
+            Σ w z zᵀ of z = (1, continuous variables) in each; (k, n + 1, n + 1), or as they are shared.
         prior, dirichlet
             As for a table, the prior in the units of the moments.
         log_scale
             Log of the units of the moments in terms of the data's; (n,) or one number.
         """
-        counted = _counted(schema, codes, moment)
+        squares = _squares(moment)
+        counted = _counted(schema, codes, squares)
         jacobian = counted.size * np.asarray(log_scale, dtype=np.float64)
         return cls(
             schema,
             _tables(counted, dirichlet),
-            Triples(counted, moment),
+            Triples(counted, squares),
             MarginalRegressions(prior),
             jacobian,
         )
@@ -209,16 +211,19 @@ class ConditionalGaussianBIC(_Conditional):
         cls,
         schema: Schema,
         codes: NDArray[np.signedinteger],
-        moment: Array,
+        moment: Array | Squares,
         log_scale: ArrayLike = 0.0,
         variance: ArrayLike | None = None,
     ) -> ConditionalGaussianBIC:
         """Return the score on moments, observed or expected; see `ConditionalGaussian.of_moments`."""
-        counted = _counted(schema, codes, moment)
-        regressions = PenalizedRegressions.of(moment.sum(axis=0), variance)
+        squares = _squares(moment)
+        counted = _counted(schema, codes, squares)
+        regressions = PenalizedRegressions.of(
+            squares.sums(np.zeros(len(codes), dtype=np.int64), 1)[0], variance
+        )
         discrete = BIC(counted) if len(counted.schema) else None
         jacobian = counted.size * np.asarray(log_scale, dtype=np.float64)
-        return cls(schema, discrete, Triples(counted, moment), regressions, jacobian)
+        return cls(schema, discrete, Triples(counted, squares), regressions, jacobian)
 
 
 def _tables(counted: Table, dirichlet: Prior | None) -> FamilyScore | None:
@@ -231,12 +236,22 @@ def _discrete_part(table: Table) -> Table:
     return table.select([variable.name for variable in table.schema if variable.discrete])
 
 
-def _counted(schema: Schema, codes: NDArray[np.signedinteger], moment: Array) -> Table:
+def _squares(moment: Array | Squares) -> Squares:
+    """Return moments as they are shared; refuse what cannot be moments."""
+    if not isinstance(moment, Squares):
+        check_moments(moment)
+        moment = Squares.of(moment)
+    if not np.all(np.isfinite(moment.each)) or np.any(moment.count < 0):
+        raise ParameterError("moments must be finite, and their numbers of rows not negative")
+    return moment
+
+
+def _counted(schema: Schema, codes: NDArray[np.signedinteger], squares: Squares) -> Table:
     """Return configurations of the discrete variables as rows, weighted by how often each occurs."""
-    check_moments(moment)
     discrete = Schema(tuple(variable for variable in schema if variable.discrete))
-    if codes.shape != (len(moment), len(discrete)):
+    if codes.shape != (squares.entries, len(discrete)):
         raise ParameterError(
-            f"{len(moment)} matrices and {len(discrete)} discrete variables do not fit codes of {codes.shape}"
+            f"{squares.entries} matrices and {len(discrete)} discrete variables do not fit codes of "
+            f"{codes.shape}"
         )
-    return Table(discrete, np.array(codes), weights=np.array(moment[:, 0, 0]))
+    return Table(discrete, np.array(codes), weights=squares.count)

@@ -10,9 +10,9 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from lacunary.data.table import Table, unique_rows
+from lacunary.infer.squares import Squares
 from lacunary.maths.arrays import Array, Integers
 from lacunary.structure.gaussian import Standard
 from lacunary.structure.score import Parents
@@ -84,32 +84,28 @@ class Triples:
     ----------
     counted
         The configurations as rows.
-    moment
-        Σ w z zᵀ of z = (1, continuous variables) in each: N, R and S of TMCH98; (k, n + 1, n + 1).
+    squares
+        Σ w z zᵀ of z = (1, continuous variables) in each: N, R and S of TMCH98.
     """
 
-    def __init__(self, counted: Table, moment: Array) -> None:
+    def __init__(self, counted: Table, squares: Squares) -> None:
         rows = np.flatnonzero(counted.weights > 0)
         self._codes, self._sizes = np.asfortranarray(counted.codes[rows]), counted.schema.sizes
-        self._moment = moment[rows]
+        self._squares = squares.taken(rows)
 
     @property
     def size(self) -> int:
         """How many continuous variables there are."""
-        return int(self._moment.shape[-1]) - 1
+        return self._squares.size - 1
 
     def moments(self, discrete: Parents) -> Array | None:
         """Return the moments for each configuration that has rows."""
         if not discrete:
-            return np.asarray(self._moment.sum(axis=0, keepdims=True))
+            return self._squares.sums(np.zeros(len(self._codes), dtype=np.int64), 1)
         many, which = _told_apart(self._codes, self._sizes, discrete)
         if many * (self.size + 1) ** 2 > LARGEST:
             return None
-        # A product with zeros and ones adds matrices up in the order in which they lie: none is copied.
-        rows = len(which)
-        alike = sparse.csc_array((np.ones(rows), which, np.arange(rows + 1)), shape=(many, rows))
-        out = alike @ self._moment.reshape(rows, (self.size + 1) ** 2)
-        return np.asarray(out).reshape(many, self.size + 1, self.size + 1)
+        return self._squares.sums(which, many)
 
 
 def _told_apart(

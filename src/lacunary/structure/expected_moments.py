@@ -42,17 +42,18 @@ def moment_score(
     """
     if triples.leaves:
         rest = [i for i in range(len(schema)) if i not in triples.leaves]
-        plain = Triples(triples.codes[:, rest], triples.moment)
+        plain = Triples(triples.codes[:, rest], triples.squares)
         inner = Schema(tuple(schema.variables[i] for i in rest))
         known = [i for i, v in enumerate(v for v in schema if not v.discrete) if not family_class(v).leaf]
         about = replace(prior, about=prior.about.marginal(known)) if known else prior
         others = moment_score(inner, plain, criterion, about) if rest else None
-        size = float(triples.moment[:, 0, 0].sum())
+        size = float(triples.squares.count.sum())
         return WithLeaves(schema, others, triples.codes, triples.leaves, criterion, size)
     kinds = np.array([variable.discrete for variable in schema], dtype=bool)
-    moment, codes = triples.moment, triples.codes[:, kinds]
+    squares, codes = triples.squares, triples.codes[:, kinds]
     if not kinds.any():
-        return BGe(moment[0], prior.about) if criterion == "bd" else GaussianBIC(moment[0], variance=1.0)
+        moment = squares.whole[0]
+        return BGe(moment, prior.about) if criterion == "bd" else GaussianBIC(moment, variance=1.0)
     if criterion == "bic":
-        return ConditionalGaussianBIC.of_moments(schema, codes, moment, variance=1.0)
-    return ConditionalGaussian.of_moments(schema, codes, moment, prior.about, prior.tables)
+        return ConditionalGaussianBIC.of_moments(schema, codes, squares, variance=1.0)
+    return ConditionalGaussian.of_moments(schema, codes, squares, prior.about, prior.tables)

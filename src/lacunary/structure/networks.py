@@ -52,7 +52,7 @@ __all__ = ["Criterion", "Expected", "NetworkRows", "Networks", "Statistics", "Ve
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
-CELL = 2e-9
+CELL = 1e-9
 """Seconds that a cell of a row takes under a network, at least."""
 
 Criterion = Literal["bd", "bic"]
@@ -437,6 +437,9 @@ class NetworkRows:
         """Return the expected statistics of each network's own families, one after the other."""
         each = list(zip(self.rows, models.thetas, weights.T, strict=True))
         return np.concatenate(in_parallel(lambda one: _expected(*one), each, self._seconds))
+
+    def expected(self, models: Vectors, log_weights: Array, weights: Array) -> None:
+        """Return nothing: networks are swept one by one."""
 
 
 def _expected(rows: Rows, theta: Array, weights: Array) -> Array:

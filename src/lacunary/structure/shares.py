@@ -49,7 +49,8 @@ class Shares:
 
     def weighed(self, many: int) -> Array:
         """Return how often each row counts for each of the first networks; (rows, networks)."""
-        return np.asarray(self.shares[:, :many] * self.weights[:, None])
+        mine = self.shares[:, :many]
+        return mine if np.all(self.weights == 1.0) else np.asarray(mine * self.weights[:, None])
 
 
 class Owners(Protocol):
@@ -61,6 +62,14 @@ class Owners(Protocol):
 
     def statistics(self, models: Any, weights: Array) -> Array:
         """Return what all networks expect of rows that count so often, which adds over rows."""
+        ...
+
+    def expected(self, models: Any, log_weights: Array, weights: Array) -> tuple[Array, Array, Array] | None:
+        """Return shares, rows' log-densities, and `statistics` for both, where one pass has all of it.
+
+        Networks have weights whose logarithms are given; ``weights`` say how often each row counts. None
+        where these are better asked for one after the other.
+        """
         ...
 
 
