@@ -60,6 +60,7 @@ def _write_exponentials(w: Writer) -> None:
         left = b.call(fma, [whole, w.constant(-HALF_UP), held])
         left = b.call(fma, [whole, w.constant(-HALF_DOWN), left])
         total = w.constant(1.0 / math.factorial(TERMS))
+        # ``total`` is the series from the power k + 1 on, divided by that power.
         for k in reversed(range(TERMS)):
             total = b.call(fma, [total, left, w.constant(1.0 / math.factorial(k))])
         exponent = b.shl(b.fptosi(whole, wide), wide([52] * size))
@@ -97,6 +98,7 @@ def _write_logarithms(w: Writer) -> None:
         ratio = b.fdiv(b.fsub(m, w.constant(1.0)), b.fadd(m, w.constant(1.0)))
         square = b.fmul(ratio, ratio)
         total = w.constant(1.0 / (2 * HALVES + 1))
+        # ``total`` is artanh's series from the term k + 1 on, divided by that power.
         for k in reversed(range(HALVES)):
             total = b.call(fma, [total, square, w.constant(1.0 / (2 * k + 1))])
         twice = b.fadd(ratio, ratio)
