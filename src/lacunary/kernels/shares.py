@@ -98,6 +98,7 @@ def _write_logarithms(w: Writer) -> None:
         ratio = b.fdiv(b.fsub(m, w.constant(1.0)), b.fadd(m, w.constant(1.0)))
         square = b.fmul(ratio, ratio)
         total = w.constant(1.0 / (2 * HALVES + 1))
+        # ``total`` is artanh's series from the term k + 1 on, divided by that power.
         for k in reversed(range(HALVES)):
             total = b.call(fma, [total, square, w.constant(1.0 / (2 * k + 1))])
         twice = b.fadd(ratio, ratio)
