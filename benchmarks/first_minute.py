@@ -69,22 +69,28 @@ COMMANDS |= {
 
 def lines(effort: Effort) -> Iterator[Line]:
     """Run every command of a package that has never run, then again with what was compiled."""
-    for name, words in COMMANDS.items():
-        with TemporaryDirectory() as folder, TemporaryDirectory() as package:
-            _write_tables(Path(folder))
-            for before in BEFORE if any(word.endswith(".json") for word in words) else ():
-                subprocess.run(
-                    [sys.executable, "-m", "lacunary", *before], cwd=folder, check=True, capture_output=True
-                )
-            # Code that lies beside the package is read whatever else is said: so this is a copy without any.
-            here, nothing = Path(lacunary.__file__).parent, shutil.ignore_patterns("__pycache__")
-            shutil.copytree(here, Path(package) / "lacunary", ignore=nothing)
-            compileall.compile_dir(package, quiet=2)
-            cold = _run(words, folder, package)
-            warm = [_run(words, folder, package) for _ in range(effort.repeats)]
-        middle = median(wall for wall, _ in warm), median(used for _, used in warm)
-        for who, (wall, used) in (("compiled before", middle), ("nothing compiled yet", cold)):
-            yield Line(f"lacunary {name}", who, wall, note=f"{used:.2f} s of the processor's")
+    with TemporaryDirectory() as clean:
+        # Code that lies beside the package is read whatever else is said: so this is a copy without any.
+        nothing = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(Path(lacunary.__file__).parent, Path(clean) / "lacunary", ignore=nothing)
+        compileall.compile_dir(clean, quiet=2)
+        for name, words in COMMANDS.items():
+            cold, *warm = _times(words, Path(clean), 1 + max(1, effort.repeats // 2))
+            middle = median(wall for wall, _ in warm), median(used for _, used in warm)
+            for who, (wall, used) in (("compiled before", middle), ("nothing compiled yet", cold)):
+                yield Line(f"lacunary {name}", who, wall, note=f"{used:.2f} s of the processor's")
+
+
+def _times(words: tuple[str, ...], clean: Path, times: int) -> list[tuple[float, float]]:
+    """Run a command some times with a copy of the package; return wall and processor times of each."""
+    with TemporaryDirectory() as folder, TemporaryDirectory() as package:
+        _write_tables(Path(folder))
+        for before in BEFORE if any(word.endswith(".json") for word in words) else ():
+            subprocess.run(
+                [sys.executable, "-m", "lacunary", *before], cwd=folder, check=True, capture_output=True
+            )
+        shutil.copytree(clean, package, dirs_exist_ok=True)
+        return [_run(words, folder, package) for _ in range(times)]
 
 
 def _run(words: tuple[str, ...], folder: str, package: str) -> tuple[float, float]:
