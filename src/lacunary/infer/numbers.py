@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from math import prod
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["answered", "every_answer", "log_density"]
 
 MOST = 2**21
-"""Numbers in the matrices of a knot, all configurations together, up to which it is laid out."""
+"""Numbers in the matrices of a knot, or of an answer, all configurations together, up to which they are made."""
 
 KEPT = 64
 """How many questions' layouts a graph keeps, the ones used last."""
@@ -221,7 +222,10 @@ def _tied(dag: Dag, needed: Sequence[int], known: Findings) -> list[list[int]]:
 
 
 def answered(model: Answers, where: Sequence[int], known: Findings) -> Answer | None:
-    """Return the joint posterior of some variables of a network; None if the rows' engine has to say."""
+    """Return the joint posterior of some variables of a network; None if the rows' engine has to say.
+
+    What has too many configurations for an answer is left to that engine, too, which says what it would take.
+    """
     if not _serves(model) or any(known.kind(v) in SEEN for v in where):
         return None
     dag, theta = model.dag, model.parameters()
@@ -234,6 +238,8 @@ def answered(model: Answers, where: Sequence[int], known: Findings) -> Answer | 
     mine = [pair for pair in zip(asked.knots, told, strict=True) if pair[0].holes.keys() & set(numbers)]
     states = [v for v in where if dag.schema.sizes[v]]
     among = [*states, *sorted({v for knot, _ in mine for v in knot.core} - set(states))]
+    if prod(float(dag.schema.sizes[v]) for v in among) * (1 + len(numbers) ** 2) > MOST:
+        return None
     whole: Array | None = np.ones(())
     if inner and among:
         whole = inner.joint(among)
