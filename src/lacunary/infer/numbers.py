@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["answered", "every_answer", "log_density"]
 
 MOST = 2**21
-"""Numbers in the matrices of a knot, or of an answer, all configurations together, up to which they are made."""
+"""Numbers in the matrices of a knot or an answer, all configurations together, up to which they are made."""
 
 KEPT = 64
 """How many questions' layouts a graph keeps, the ones used last."""
